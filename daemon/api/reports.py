@@ -446,6 +446,7 @@ EventKind = Literal[
     "not_sought",
     "fault_refused",
     "queue_moved",
+    "blend_dropped",
     "lease_lost",
     "lease_taken",
     "start_released",

@@ -144,6 +144,31 @@ class Play:
     turned: list[float] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """Let a motion that plays flow into another; brings the descriptors of three tracks.
+
+    The tracks are the blend, the motion, and the way from its last row back to its first. The blend begins so
+    many rows before the end of the last pass that plays now as it has steps from row to row, and ends on that
+    row of the next motion. It is dropped, with an event, where it comes too late.
+
+    - `before`: the goal that plays
+    - `speed_limit`: the highest rate of the clock that the blend was checked for
+    - `play`: the goal that follows; its approach, `start` and `start_s` do not count
+    """
+
+    before: str
+    speed_limit: float
+    play: Play
+
+
+@dataclass(frozen=True, slots=True)
+class Unchain:
+    """Let a motion end by itself instead of flowing into a goal, unless it has, or is too near its end."""
+
+    goal_id: str
+
+
 @dataclass(frozen=True, slots=True)
 class Pause:
     """Slow down on the path and wait there."""
@@ -162,6 +187,7 @@ class Speed:
 
     speed: float
     clock_acceleration: float  # in 1/s: how fast the clock's rate may change at that speed
+    goal_id: str | None = None  # whose; what follows it keeps its own. None for whatever plays
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,6 +458,8 @@ Command: TypeAlias = (
     | Enable
     | Disable
     | Play
+    | Chain
+    | Unchain
     | Pause
     | Resume
     | Speed
@@ -468,6 +496,9 @@ def decode(data: bytes) -> tuple[Command | Notice, int]:
     """Return the message that `encode` wrote, and its number."""
     name, values, number = orjson.loads(data)
     nested: dict[str, Any] = {key: kind(**values[key]) for key, kind in _NESTED.items() if key in values}
+    if "play" in values:
+        passes = Passes(**values["play"]["passes"])
+        nested["play"] = Play(**(values["play"] | {"passes": passes}))
     if "ended" in values:
         nested["ended"] = [Ended(**ended) for ended in values["ended"]]
         nested["taught"] = [TeachingEnded(**ended) for ended in values["taught"]]

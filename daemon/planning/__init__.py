@@ -17,7 +17,7 @@
 """
 
 from .approach import ApproachError, farthest, plan_approach
-from .blend import BlendError
+from .blend import Blend, BlendError, overlap_of, plan_blend
 from .columns import FREE_RATE_HZ, FURTHEST
 from .library import (
     MOST_FILES,
@@ -45,6 +45,7 @@ __all__ = [
     "FURTHEST",
     "MOST_FILES",
     "ApproachError",
+    "Blend",
     "BlendError",
     "Entry",
     "GoalTolerances",
@@ -68,8 +69,10 @@ __all__ = [
     "is_motion",
     "join_tolerances",
     "marker_file",
+    "overlap_of",
     "plan",
     "plan_approach",
+    "plan_blend",
     "plan_playback",
     "plan_pose",
     "plan_sequence",

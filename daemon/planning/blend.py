@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..config.robot import RobotSettings
     from ..joints import JointMap
+    from .playback import Playback
 
 AROUND = 3
 """So many rows beside a cross-fade bend with it."""
@@ -52,6 +53,7 @@ class Overlap:
       joints that one of them does not drive hold there
     - `driven` (ndarray of bool, shape (joints,)): the joints that either of them drives
     - `name`: of the second, for messages
+    - `turned` (ndarray, shape (joints,)): what was added to the rows of the second, in rad
     """
 
     before: Floats
@@ -60,11 +62,36 @@ class Overlap:
     rate_hz: float
     name: str
     interpolation: Interpolation
+    turned: Floats
 
     @property
     def most(self) -> int:
         """How many rows may overlap: each motion has at least one row of its own beside them."""
         return min(len(self.before), len(self.after)) - 2
+
+
+def overlap_of(
+    before: Playback, after: Playback, held: Floats, joint_map: JointMap, blended_rows: int = 0
+) -> Overlap:
+    """Return what overlaps where one playback is to flow into another, at the turns that are nearest.
+
+    - `held` (ndarray, shape (joints,)): where the joints hold that the first does not drive
+    - `blended_rows`: over how many of its first rows something flows into the first itself
+
+    Raises BlendError if their rows come at different rates.
+    """
+    one, other = before.plan, after.plan
+    if one.rate_hz != other.rate_hz:
+        reason = f"{one.motion} has {one.rate_hz:g} rows/s and {other.motion} {other.rate_hz:g}"
+        raise BlendError(
+            f"{other.motion}: it cannot be blended; {reason}; play both in a sequence, or leave blend_s out"
+        )
+    ends = before.last_pass[blended_rows if before.passes.count == 1 else 0 :]
+    ends = np.where(one.driven, ends, held)
+    turned = joint_map.nearest(ends[-1], after.begins_at, other.driven)
+    begins = np.where(other.driven, after.first_pass + turned if turned.any() else after.first_pass, ends[-1])
+    driven = one.driven | other.driven
+    return Overlap(ends, begins, driven, one.rate_hz, other.motion, other.interpolation, turned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +103,7 @@ class Blend:
     - `max_speed`: the highest speed factor within the limits
     - `clock_acceleration`: in 1/s: how fast the clock's rate may change on it, up to the speed that it was
       planned for
+    - `turned`: as of `Overlap`
     """
 
     positions: Floats
@@ -85,6 +113,7 @@ class Blend:
     interpolation: Interpolation
     max_speed: float
     clock_acceleration: float
+    turned: Floats
 
     @property
     def steps(self) -> int:
@@ -245,6 +274,7 @@ class _Planner:
             overlap.interpolation,
             self._fastest(rows)[0],
             ramp,
+            overlap.turned,
         )
 
     def lengths_beside(self, steps: int) -> tuple[int, int] | None:

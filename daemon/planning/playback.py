@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ..joints import JointMap
     from .library.markers import Marker
     from .planner import Plan
-    from .sequence import StepBegin
 
 
 ROUNDING_OF_BENDS = 1e-6
@@ -47,6 +46,16 @@ class PlaybackError(ValueError):
     def __init__(self, message: str, data: dict[str, Any] | None = None) -> None:
         super().__init__(message)
         self.data = data or {}
+
+
+@dataclass(frozen=True, slots=True)
+class StepBegin:
+    """Where a step of a sequence begins: the row, which step it is, and for which time, both from 0."""
+
+    row: int
+    step: int
+    time: int
+    motion: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +109,18 @@ class Playback:
         """How far the last row is from the first one of the next pass, without sign, shape (joints,)."""
         gap = np.abs(self.begins_at + self.advance - self.ends_at)
         return np.where(self.plan.driven, gap, 0.0)
+
+    @property
+    def first_pass(self) -> Floats:
+        """The rows of the first pass, shape (rows, joints)."""
+        rows: Floats = self.track.positions[self.passes.first : self.passes.last + 1]
+        return rows
+
+    @property
+    def last_pass(self) -> Floats:
+        """The rows of the last pass in the order in which they are played, shape (rows, joints)."""
+        turns = self.passes.ping_pong and self.passes.count % 2 == 0
+        return self.first_pass[::-1] if turns else self.first_pass
 
     @property
     def marker_rows(self) -> list[float]:

@@ -23,6 +23,7 @@ from .approach import ApproachError, plan_approach
 from .blend import BlendError, Overlap, plan_blend
 from .library.markers import MOST_MARKERS, Marker
 from .planner import plan
+from .playback import StepBegin
 from .violations import PlanError
 
 if TYPE_CHECKING:
@@ -59,16 +60,6 @@ class Step:
     pause_s: float = 0.0
     repeat: int = 1
     speed: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class StepBegin:
-    """Where a step begins, each time: the row, which step it is, and which time, both from 0."""
-
-    row: int
-    step: int
-    time: int
-    motion: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +197,13 @@ class _Assembly:
         """Let a motion overlap with what comes before it; return the row on which it begins."""
         before, planned = self.pieces[-1], step.plan
         overlap = Overlap(
-            before, rows, self.driven, self.rate_hz, planned.motion, self._settings.interpolation
+            before,
+            rows,
+            self.driven,
+            self.rate_hz,
+            planned.motion,
+            self._settings.interpolation,
+            np.zeros_like(rows[0]),
         )
         blend = plan_blend(overlap, step.blend_s, self._joint_map, self._settings)
         self.pieces[-1] = before[: -blend.steps - 1]

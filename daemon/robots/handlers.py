@@ -138,7 +138,23 @@ class RequestHandlers:
         entry = await self.recorded.entry_of(request.motion, request.source, until_s)
         self._refuse_overtaken("play", stopped)
         playback = self._robot.planner.playback_for(request, entry)
-        return await self._begin(new_goal(playback, request, asked_by=asked_by), request)
+        goal = new_goal(playback, request, asked_by=asked_by)
+        if goal.blend_s:
+            await self._refuse_unblended(goal)
+            self._refuse_overtaken("play", stopped)
+        return await self._begin(goal, request)
+
+    async def _refuse_unblended(self, goal: MotionGoal) -> None:
+        """Refuse a goal that the one before it could not flow into; raises RequestError."""
+        session = self._session
+        held = session.known.reference
+        if held is None or not (session.begin or session.goal or session.queue):
+            return
+        before, held = session.ends_before(held)
+        if before is None:
+            problem, reason = f"nothing flows into {goal.motion}", "what is before it plays no rows"
+            raise RequestError("INVALID_MOTION", self._robot.name, problem, reason, "leave blend_s out")
+        await asyncio.to_thread(self._robot.planner.blend_of, before, goal, held)
 
     def _refuse_overtaken(self, verb: str, stopped: int) -> None:
         """Refuse what a stop or a reservation has overtaken while files were read, or rows planned.
@@ -232,8 +248,9 @@ class RequestHandlers:
 
     async def pause(self, _request: Request) -> ProgressAnswer:
         """Slow down on the path and wait there."""
-        goal = self._playing("pause")
-        await self._robot.settled(self._session.pause(goal))
+        pause = self._session.pause(self._playing("pause"))
+        await self._robot.settled(pause)
+        goal = pause.goal  # it may have flowed into another
         last = self._session.last
         if last is not None and (last.goal_id, last.code) == (goal.goal_id, ResultCode.SUCCESSFUL):
             # What follows goes on, so that it is not paused.
@@ -251,7 +268,7 @@ class RequestHandlers:
         """Play at another speed from now on."""
         goal = self._playing("change the speed of")
         refuse_speed(goal.playback.track, request.speed)
-        self._session.set_speed(request.speed, self._robot.planner.set_speed(goal, request.speed))
+        self._session.set_speed(goal, request.speed, self._robot.planner.set_speed(goal, request.speed))
         self._robot.report_state()
         return {"speed": request.speed, "goal_id": goal.goal_id}
 

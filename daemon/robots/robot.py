@@ -263,8 +263,8 @@ class Robot:
                 self.session.take(notice)
                 self._report_return()
                 self._report_torque(notice)
-            case messages.Reached() if isinstance(goal, MotionGoal) and goal.goal_id == notice.goal_id:
-                self.report("event", payloads.marker_event(goal, notice))
+            case messages.Reached() if isinstance(moving := self.session.moving(notice.goal_id), MotionGoal):
+                self.report("event", payloads.marker_event(moving, notice))
             case messages.Followed() if isinstance(goal, FollowGoal) and goal.goal_id == notice.goal_id:
                 goal.note(notice, asyncio.get_running_loop().time())
             case messages.Rebooted():
@@ -310,6 +310,8 @@ class Robot:
             self.warn(notice.message)
             session.alarms[notice.details["check"]] = notice.message
             self.report_state()
+        elif notice.kind == "blend_dropped":
+            session.drop_blend(notice.details["goal_id"])
         elif notice.kind == "check_passed":
             session.alarms.pop(notice.details["check"], None)
             self.report_state()
@@ -376,6 +378,17 @@ class Robot:
                 raise RequestError("OFFLINE", self.name, problem, hint="try again")
             answer = {"goal_id": goal.goal_id, **prepared.answer}
         return number, answer
+
+    def chain(self, before: MotionGoal, goal: MotionGoal) -> int:
+        """Send what a goal flows into; return the command's number; raises RequestError."""
+        with self.planner.prepare_chain(before, goal) as (command, fds):
+            return self.stream.send(command, fds)
+
+    def flow(self, goal: Goal) -> None:
+        """Take that a goal has begun, as the one before flows into it."""
+        if self.stream.observer is not None:
+            self.stream.observer.start_goal(goal.drift(), goal.frames_per_tick)
+        self.recorder.play(goal.goal_id, goal.motion, self._file_of(goal))
 
     def _file_of(self, goal: Goal) -> Path | None:
         """Return the file of a goal's motion; None for the way to a posture."""

@@ -88,6 +88,21 @@ class TrajectoryClock:
         self._behind += rows
 
     @property
+    def settles_at(self) -> float:
+        """The place where the ramp that it is on ends; where it is, without one."""
+        return self.position if self._ramp is None else self._ramp.end - self._behind
+
+    @property
+    def brakes(self) -> bool:
+        """Whether it slows down for a row, and cannot be kept from it."""
+        return self._braking
+
+    @property
+    def fastest(self) -> float:
+        """The higher one of its rate and of the one that it goes to."""
+        return max(self.rate, self._target)
+
+    @property
     def at_rest(self) -> bool:
         """Whether the rate has come down to 0."""
         return self.rate == 0.0 and self._ramp is None

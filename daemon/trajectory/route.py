@@ -54,6 +54,9 @@ class Leg:
     seamless: bool = False  # whether it passes into the next one without stopping
     # shape (joints,): what is added to the positions of the track, in rad or m; None for nothing
     turned: Floats | None = None
+    # of one that flows into what is played next: how it would be without that; None of any other
+    unshortened: Leg | None = None
+    beside: int = 0  # how many rows further on in the motion its rows are; not 0 on a blend
 
     length: int = field(init=False)  # in rows
     direction: int = field(init=False)  # 1 forwards, -1 backwards
@@ -65,6 +68,16 @@ class Leg:
     def turned_on(self, turned: Floats) -> Leg:
         """Return the same way, so much further on."""
         return replace(self, turned=turned if self.turned is None else self.turned + turned)
+
+    @property
+    def flows(self) -> bool:
+        """Whether it flows into what is played next."""
+        return self.unshortened is not None
+
+    def flowing(self, rows: int) -> Leg:
+        """Return this leg without its last rows, over which it flows into what is played next."""
+        last = self.last - self.direction * rows
+        return replace(self, last=last, eases_out=False, seamless=True, unshortened=self)
 
     def is_too_short_to_slow_down(self, rate: float, max_slope: float) -> bool:
         """Whether a clock that begins at a rate could not come to rest at its end, where it has to."""
@@ -92,11 +105,14 @@ class Route:
         further: Floats = np.multiply(self.passes.advance, float(number))
         return further if first is None else first + further
 
-    def leg(self, number: int, begin: int | None = None, turned: Floats | None = None) -> Leg:
+    def leg(
+        self, number: int, begin: int | None = None, turned: Floats | None = None, *, eases: bool = True
+    ) -> Leg:
         """Return a pass, counted from 0.
 
-        `begin`: the row to begin on, in place of the pass's own. `turned`: what is added to the rows of the
-        first pass.
+        - `begin`: the row to begin on, in place of the pass's own
+        - `turned`: what is added to the rows of the first pass
+        - `eases`: whether it begins there from rest
         """
         passes = self.passes
         seamless = passes.seamless and not passes.end_with(number)
@@ -106,7 +122,7 @@ class Route:
         if seamless:
             last, eases_out = self.motion.last, False
         if begin is not None and begin != first:
-            first, eases_in = begin, True
+            first, eases_in = begin, eases
         return Leg(
             self.motion,
             first,

@@ -228,7 +228,7 @@ export interface EstopRequest {
 
 /** Something that happened; from `marker` on only of a marker that a motion has passed. */
 export interface EventReport {
-  kind: "marker" | "warning" | "driver" | "fault" | "deadline_missed" | "suspended" | "torque" | "stream_lost" | "back" | "not_parked" | "not_sought" | "fault_refused" | "queue_moved" | "lease_lost" | "lease_taken" | "start_released" | "check_failed" | "check_passed" | "displaced" | "rested" | "teaching" | "recording" | "follow_timeout";
+  kind: "marker" | "warning" | "driver" | "fault" | "deadline_missed" | "suspended" | "torque" | "stream_lost" | "back" | "not_parked" | "not_sought" | "fault_refused" | "queue_moved" | "blend_dropped" | "lease_lost" | "lease_taken" | "start_released" | "check_failed" | "check_passed" | "displaced" | "rested" | "teaching" | "recording" | "follow_timeout";
   message: string;
   /** Of a check that fails: `check`, joint or actuator, value, limit, unit, `code` and `state`. */
   details?: Record<string, unknown>;
@@ -588,6 +588,7 @@ export interface PlayRequest {
   source?: "reference" | "feedback";
   start_at?: number | null;
   on_busy?: "reject" | "queue" | "replace";
+  blend_s?: number;
 }
 
 /** The robot is reserved for a start of its group. */

@@ -64,13 +64,20 @@ class PlayRequest(MotionRequest):
     """Play a motion; the answer means accepted, and the end arrives as a result.
 
     `motion` may also be a recording of the robot, by its name; `source` is of recordings. `start_at` is the
-    Unix time, in s, at which the first row is due, no more than a day ahead. The other keys are those of
-    `MotionRequest`.
+    Unix time, in s, at which the first row is due, no more than a day ahead. Where it is queued, the motion
+    before it flows into it over `blend_s` of its time. The other keys are those of `MotionRequest`.
     """
 
     source: PlaySource = "reference"
     start_at: UnixTime | None = None
     on_busy: OnBusy = "reject"
+    blend_s: BlendTime = 0.0
+
+    @model_validator(mode="after")
+    def _check_blend(self) -> Self:
+        if self.blend_s and (self.on_busy != "queue" or self.start_at is not None):
+            raise ValueError("blend_s is of what is queued, without start_at")
+        return self
 
 
 class StepRequest(BaseModel):

@@ -87,6 +87,10 @@ def play(
     start_at: StartAt = None,
     replace: Replace = False,
     queue: Queue = False,
+    blend: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Wait, and let what is before it flow into it over S seconds."),
+    ] = None,
     wait: WaitForEnd = True,
     dry_run: DryRun = False,
     trace: Trace = None,
@@ -96,7 +100,10 @@ def play(
     """Play a motion; exit code 1 if it does not end successfully."""
     how = playback_of(speed=speed, loop=loop, ping_pong=ping_pong, first=first, last=last, seam=seam)
     motion = as_listed(motion)
+    queue = queue or blend is not None
     request = {"motion": motion, **how, "on_busy": _on_busy(replace=replace, queue=queue)}
+    if blend is not None:
+        request["blend_s"] = blend
     if source != "reference":
         request["source"] = source
     if start_at is not None:

@@ -7,10 +7,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...telemetry import Drift
 from ...trajectory import longest_stop
 
 if TYPE_CHECKING:
+    from motiond.formats.arrays import Floats
+
     from ...api import PlayRequest
     from ...planning import Plan, Playback
 
@@ -96,6 +100,14 @@ class MotionGoal(Goal):
         In 1/s: the least steep ramp of the clock's rate on any of its ways.
     from_beyond : bool
         Whether it may begin far outside the limits of joints, on a slow way towards their range.
+    blend_s : float
+        By how much of its time it overlaps with the goal that it waits for; 0 where it begins from rest.
+    blended_rows : int
+        Over how many of its first rows the goal before it flows into it; 0 where that is not planned.
+    holds : list of float
+        Where the joints are that it does not drive, and others; [] before it was sent.
+    turned : ndarray, shape (joints,)
+        What is added to the rows of its first pass, in rad: whole turns of joints that turn without end.
     """
 
     playback: Playback
@@ -104,11 +116,21 @@ class MotionGoal(Goal):
     fastest: float
     gentlest: float
     from_beyond: bool = False
+    blend_s: float = 0.0
+    blended_rows: int = 0
+    holds: list[float] = field(default_factory=list)
+    turned: Floats = field(default_factory=lambda: np.zeros(1))
 
     @property
     def motion(self) -> str:
         """The motion's name."""
         return self.playback.plan.motion
+
+    @property
+    def turned_last(self) -> Floats:
+        """What is added to the rows of its last pass, shape (joints,)."""
+        turned: Floats = self.turned + self.playback.advance * (self.playback.passes.count - 1)
+        return turned
 
     @property
     def is_endless(self) -> bool:
@@ -155,6 +177,7 @@ def new_goal(
         speed=request.speed,
         fastest=max(1.0, request.speed),
         gentlest=playback.track.clock_acceleration,
+        blend_s=request.blend_s,
         group_start=group_start,
         asked_by=asked_by,
         transaction=request.transaction,

@@ -13,22 +13,26 @@ from motiond.text import echoed, listed, nearest, shortened
 
 from ...api import RequestError
 from ...clock import unix_less_monotonic
-from ...ipc.messages import OFF, Follow, Play
+from ...ipc.messages import OFF, Chain, Follow, Play
 from ...joints import JointMapError, joint_bounds
 from ...planning import (
     ApproachError,
+    BlendError,
     PlanError,
     PlaybackError,
     ToleranceError,
     clock_acceleration,
     farthest,
     join_tolerances,
+    overlap_of,
     plan_approach,
+    plan_blend,
     plan_playback,
     plan_pose,
     refuse_out_of_reach,
     whole,
 )
+from ...trajectory import Route, longest_stop
 from .follow_goal import FollowGoal
 from .goal import MotionGoal
 from .shared_tracks import SharedTracks
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
     from ...clock import ClockMonitor, ClockState
     from ...config.robot import RobotSettings
     from ...joints import JointBounds, JointMap
-    from ...planning import Entry, GoalTolerances, MotionLibrary, Plan, Playback, SequencePlan
+    from ...planning import Blend, Entry, GoalTolerances, MotionLibrary, Plan, Playback, SequencePlan
     from ...trajectory import Track
     from .goal import Goal
 
@@ -275,37 +279,87 @@ class GoalPlanner:
         tolerances = self._tolerances(request)
         turned = self.joint_map.nearest(held, playback.begins_at, playback.plan.driven)
         self._refuse_out_of_reach(playback, turned)
-        begins_at, ends_at = playback.begins_at + turned, playback.ends_at
-        approach = self._approach(goal, held, begins_at)
-        next_begins_at = playback.begins_at + playback.advance if playback.returns else ends_at
-        back = self._approach(goal, ends_at, next_begins_at)
+        goal.blended_rows, goal.holds, goal.turned = 0, list(start), turned
+        begins_at = playback.begins_at + turned
+        approach, back = self._approach(goal, held, begins_at), self._way_back(goal)
         ramp = self.clock_acceleration(playback, goal.speed)
         goal.gentlest = min(goal.gentlest, ramp, approach.clock_acceleration, back.clock_acceleration)
-        command = Play(
-            goal_id=goal.goal_id,
-            motion=goal.motion,
-            speed=goal.speed,
-            start=list(start),
-            clock_acceleration=ramp,
-            path_tolerance=tolerances.path,
-            goal_tolerance=tolerances.goal,
-            goal_time_s=tolerances.goal_time_s,
-            passes=playback.passes,
-            offset=playback.offset,
-            markers=playback.marker_rows,
+        command = _play_of(
+            goal,
+            start,
+            tolerances,
+            ramp,
             start_s=self._start_s(request, approach),
-            from_beyond=goal.from_beyond,
             expires_at=goal.expires_at,
             turned=_where_any(turned),
         )
-        is_lent = playback.passes.seamless or not self._is_in_library(playback.plan)
-        with self._tracks.lent(
-            goal.motion, approach, back, *([playback.track.track] if is_lent else [])
-        ) as fds:
-            motion = fds[2] if is_lent else self._tracks.fd(playback.plan)
+        with self._lent(goal, approach, back) as (fds, motion):
             away = farthest(held, begins_at, playback.plan.driven, self.joint_map)
             answer = {"approach_s": len(approach.positions) / approach.rate_hz, "start_distance": away}
             yield PreparedGoal(command, (fds[0], motion, fds[1]), answer, _needs_s(approach))
+
+    def _way_back(self, goal: MotionGoal) -> Track:
+        """Return the way from the last row to the first one; empty where no pass follows another so."""
+        playback, ends_at = goal.playback, goal.playback.ends_at
+        next_begins_at = playback.begins_at + playback.advance if playback.returns else ends_at
+        return self._approach(goal, ends_at, next_begins_at)
+
+    @contextmanager
+    def _lent(self, goal: MotionGoal, *tracks: Track) -> Iterator[tuple[list[int], int]]:
+        """Yield the descriptors of tracks, and that of the motion's own."""
+        playback = goal.playback
+        is_lent = playback.passes.seamless or not self._is_in_library(playback.plan)
+        own = [playback.track.track] if is_lent else []
+        with self._tracks.lent(goal.motion, *tracks, *own) as fds:
+            yield fds, fds[-1] if is_lent else self._tracks.fd(playback.plan)
+
+    def blend_of(self, before: MotionGoal, goal: MotionGoal, held: Sequence[float]) -> Blend:
+        """Plan how a goal flows into another, at the speeds of both; `held` is where other joints hold.
+
+        Raises RequestError if it would break a limit, or does not fit.
+        """
+        for playback in (before.playback, goal.playback):
+            self._refuse_unchecked(playback.plan)
+        speed = max(before.speed, goal.speed)
+        try:
+            overlap = overlap_of(
+                before.playback, goal.playback, np.array(held), self.joint_map, before.blended_rows
+            )
+            refuse_out_of_reach(goal.playback, before.turned_last + overlap.turned, self.joint_map)
+            blend = plan_blend(overlap, goal.blend_s, self.joint_map, self._settings, speed=speed)
+        except (BlendError, PlaybackError) as error:
+            raise RequestError.of("INVALID_MOTION", error, error.data) from error
+        self._refuse_short_rest(goal, blend, speed)
+        return blend
+
+    def _refuse_short_rest(self, goal: MotionGoal, blend: Blend, speed: float) -> None:
+        """Refuse a blend behind which the motion could not come to rest where it has to."""
+        playback, rate_hz = goal.playback, blend.rate_hz
+        leg = Route(blend.track, playback.track.track, blend.track, playback.passes).leg(0)
+        ramp = min(blend.clock_acceleration, self.clock_acceleration(playback, speed))
+        needs = speed * longest_stop(speed, ramp / rate_hz, self._settings.max_skip_s * rate_hz)
+        if leg.eases_out and leg.length - blend.steps < needs:
+            problem, reason = "it would have to slow down within the blend", f"{needs:.0f} rows are needed"
+            raise RequestError("INVALID_MOTION", goal.motion, problem, reason, "leave blend_s out")
+
+    @contextmanager
+    def prepare_chain(self, before: MotionGoal, goal: MotionGoal) -> Iterator[tuple[Chain, tuple[int, ...]]]:
+        """Make a goal ready to begin by what flows into it; descriptors stay this object's.
+
+        Raises RequestError as `blend_of`, or if there is no memory for it.
+        """
+        blend = self.blend_of(before, goal, before.holds)
+        tolerances, back = self._tolerances(goal.request), self._way_back(goal)
+        speed = max(before.speed, goal.speed)
+        ramp = self.clock_acceleration(goal.playback, goal.speed)
+        for one in (before, goal):
+            one.gentlest = min(one.gentlest, ramp, blend.clock_acceleration, back.clock_acceleration)
+            one.fastest = max(one.fastest, speed)
+        goal.blended_rows, goal.turned = blend.steps, before.turned_last + blend.turned
+        goal.holds = (blend.positions[-1] + before.turned_last).tolist()
+        play = _play_of(goal, goal.holds, tolerances, ramp, turned=_where_any(blend.turned))
+        with self._lent(goal, blend.track, back) as (fds, motion):
+            yield Chain(before=before.goal_id, speed_limit=speed, play=play), (fds[0], motion, fds[1])
 
     @contextmanager
     def way_to(self, goal: MotionGoal, row: int, start: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
@@ -317,6 +371,7 @@ class GoalPlanner:
         track, driven = goal.playback.track, goal.playback.plan.driven
         turned = self.joint_map.nearest(np.array(start), track.positions[row], driven)
         self._refuse_out_of_reach(goal.playback, turned)
+        goal.turned = turned
         way = self._approach(goal, np.array(start), track.positions[row] + turned)
         goal.gentlest = min(goal.gentlest, way.clock_acceleration)
         with self._tracks.lent(goal.motion, way) as (fd,):
@@ -397,6 +452,36 @@ class GoalPlanner:
 def _where_any(turned: Floats) -> list[float]:
     """Return what is added to rows as messages have it: empty for nothing."""
     return turned.tolist() if turned.any() else []
+
+
+def _play_of(
+    goal: MotionGoal,
+    start: Sequence[float],
+    tolerances: GoalTolerances,
+    ramp: float,
+    *,
+    start_s: float | None = None,
+    expires_at: float | None = None,
+    turned: list[float],
+) -> Play:
+    playback = goal.playback
+    return Play(
+        goal_id=goal.goal_id,
+        motion=goal.motion,
+        speed=goal.speed,
+        start=list(start),
+        clock_acceleration=ramp,
+        path_tolerance=tolerances.path,
+        goal_tolerance=tolerances.goal,
+        goal_time_s=tolerances.goal_time_s,
+        passes=playback.passes,
+        offset=playback.offset,
+        markers=playback.marker_rows,
+        start_s=start_s,
+        from_beyond=goal.from_beyond,
+        expires_at=expires_at,
+        turned=turned,
+    )
 
 
 def _needs_s(approach: Track) -> float:

@@ -7,15 +7,18 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from motiond.text import echoed
 
 from ...api import RequestError
 from ...ipc import messages
 from ...ipc.states import ACTIVE, HALTED, ResultCode, State
+from .goal import MotionGoal
 
 if TYPE_CHECKING:
     from ...api import Follows, Subject, TeachMode
-    from .goal import Goal, MotionGoal
+    from .goal import Goal
 
 SHUTS_DOWN = "the daemon shuts down"
 LOST_ALREADY = "it was reported as lost already"
@@ -43,6 +46,12 @@ class Outlet(Protocol):
 
     def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
         """Send a goal that begins at a setpoint; return the command's number, and what its answer holds."""
+
+    def chain(self, before: MotionGoal, goal: MotionGoal) -> int:
+        """Send what a goal flows into, at its end; return the command's number; raises RequestError."""
+
+    def flow(self, goal: Goal) -> None:
+        """Take that a goal has begun, as the one before it flows into it."""
 
     def seek(self, seek: Seek, start: list[float]) -> int:
         """Send the way from a setpoint to a place; return the command's number."""
@@ -134,6 +143,19 @@ class Exit(Pending):
     releases: bool = False
 
 
+@dataclass(slots=True, eq=False)
+class Removed:
+    """A goal that was taken out of the queue when what plays was to flow into it, and may have begun.
+
+    `number` is that of the command that lets what plays end by itself; by then either has come about.
+    """
+
+    goal: Goal
+    code: ResultCode
+    reason: str
+    number: int
+
+
 class RobotSession:
     """One robot's truth.
 
@@ -148,6 +170,8 @@ class RobotSession:
     - `last`: how the last goal ended that has begun
     - `begin`: what is about to play; what waits has come after it
     - `queue`: what waits, in the order in which it would play
+    - `chained`: of what waits, what the goal was sent to flow into
+    - `flowed`: what has flowed into the goal
     - `teaching`: how it is taught, by what was asked for, until it is known to have ended; None otherwise
     - `untaught`: why it is not taught any more, or was not the last time
     - `latched`: whether the emergency stop is: until a reset, whatever becomes of the stream process
@@ -165,6 +189,9 @@ class RobotSession:
         self.last: messages.Ended | None = None
         self.begin: Begin | None = None
         self.queue: list[Goal] = []
+        self.chained: MotionGoal | None = None
+        self.flowed: Goal | None = None
+        self._removed: list[Removed] = []
         self.teaching: TeachMode | None = None
         self.untaught: messages.TeachingEnded | None = None
         self.latched = self.used = self.leaving = False
@@ -173,6 +200,7 @@ class RobotSession:
         self._pending: list[Pending] = []
         self._exit: Exit | None = None
         self._lost = self._unsettled = self._resumed = 0
+        self._blend_speed = 0.0
         self._awaited = ""
 
     # -- what is known --------------------------------------------------------------------------------------
@@ -292,6 +320,7 @@ class RobotSession:
             self._outlet.report_state()
         if before is OFFLINE:
             self._outlet.report("availability", {"state": "online"})
+        self._settle_removed()
         if self.state in HALTED:
             self.clear_queue(ResultCode.CANCELED, f"the robot is in {self.state}")
         self._refuse_stranger(changed.goal_id)
@@ -310,6 +339,7 @@ class RobotSession:
         self._lost = self.stopped = self.sent
         self.message = reason
         self.alarms.clear()
+        self._settle_removed()
         if self.goal is not None:
             self._conclude(messages.Ended(self.goal.goal_id, ResultCode.COMM_LOST, reason, None))
         if self.teaching is not None:
@@ -344,7 +374,10 @@ class RobotSession:
             what = f"a result for goal {ended.goal_id}, which is not active: {ended.code}"
             self._outlet.warn(what)
             return None
-        self.goal, self.last = None, ended
+        self.goal, self.last, self.chained = None, ended, None
+        if (following := self._flows_into(ended)) is not None:
+            self._flow(goal, following, ended)
+            return None
         follows: Follows | None = None
         why_not = ""
         if ended.code != ResultCode.SUCCESSFUL:
@@ -359,6 +392,40 @@ class RobotSession:
         if why_not and self.begin is None:  # else what waits, waits for that
             self.clear_queue(ResultCode.CANCELED, why_not)
         return follows
+
+    def _flows_into(self, ended: messages.Ended) -> Goal | None:
+        """Take what a goal has flowed into out of what waits, or was taken out just now; None if it rests."""
+        goal_id = ended.details.get("flowed_into")
+        for goal in self.queue:
+            if goal.goal_id == goal_id:
+                self.queue.remove(goal)
+                return goal
+        return next((removed.goal for removed in self._removed if removed.goal.goal_id == goal_id), None)
+
+    def _flow(self, before: Goal, goal: Goal, ended: messages.Ended) -> None:
+        """Go on with a goal that has begun; what was asked of the one before, it does."""
+        self.goal, self.flowed = goal, before
+        self._outlet.report_result(before, ended, "queue")
+        self._outlet.flow(goal)
+        for pending in self._pending:
+            if isinstance(pending, Pause) and pending.goal is before:
+                pending.goal = goal
+            elif isinstance(pending, Seek) and pending.goal is before and pending.goes_on:
+                self._resumed = self._send(messages.Resume())
+        for removed in [one for one in self._removed if one.goal is goal]:
+            self._removed.remove(removed)
+            self._stop(messages.Stop(removed.code, removed.reason))
+
+    def _settle_removed(self) -> None:
+        """End what was taken out of the queue, once it is known that nothing flows into it."""
+        for removed in [one for one in self._removed if self.is_obeyed(one.number)]:
+            self._removed.remove(removed)
+            self._end_unbegun(removed.goal, removed.code, removed.reason)
+
+    def moving(self, goal_id: str) -> Goal | None:
+        """Return the goal that moves the robot, or overlaps with it, by its id; None for any other."""
+        goals = (self.goal, self.flowed, self.chained, *(removed.goal for removed in self._removed))
+        return next((goal for goal in goals if goal is not None and goal.goal_id == goal_id), None)
 
     def _conclude_teaching(self, ended: messages.TeachingEnded) -> None:
         self.teaching, self.untaught = None, ended
@@ -457,7 +524,21 @@ class RobotSession:
         self._refuse_endless([*before, *self.queue, goal])
         self.queue.append(goal)
         self._outlet.report_state()
+        self._look_at_chain()
         return len(self.queue)
+
+    def ends_before(self, held: list[float]) -> tuple[MotionGoal | None, list[float]]:
+        """Return the goal behind which the next would be queued, and where joints hold that it does not move.
+
+        - `held`: where the robot is; None for what does not play rows
+        """
+        *others, last = [goal for goal in (self.begin.goal if self.begin else self.goal, *self.queue) if goal]
+        first = (others or [last])[0]
+        posture = np.array(first.holds or held if isinstance(first, MotionGoal) else held)
+        for goal in others:
+            if isinstance(goal, MotionGoal):
+                np.copyto(posture, goal.playback.last_pass[-1], where=goal.plan.driven)
+        return last if isinstance(last, MotionGoal) else None, posture.tolist()
 
     @property
     def _may_be_followed(self) -> bool:
@@ -475,6 +556,7 @@ class RobotSession:
         order.insert(place - 1, goal)
         self._refuse_endless(order)
         self.queue = order
+        self._look_at_chain()
 
     def _refuse_endless(self, order: list[Goal]) -> None:
         """Refuse to let a goal wait for one without end: the stop that ends it clears the queue, too."""
@@ -504,15 +586,63 @@ class RobotSession:
         Raises RequestError: UNKNOWN_GOAL, if it does not wait.
         """
         self._end_waiting([self._waiting(goal_id)], ResultCode.CANCELED, reason)
+        self._look_at_chain()
 
     def _end_waiting(self, goals: list[Goal], code: ResultCode, reason: str) -> list[str]:
         for goal in goals:
             self.queue.remove(goal)
-            ended = messages.Ended(goal.goal_id, code, f"{reason}; it had not begun", None)
-            self._outlet.report_result(goal, ended, None)
+            if goal is self.chained:
+                self._removed.append(Removed(goal, code, reason, self._unchain(goal)))
+            else:
+                self._end_unbegun(goal, code, reason)
         if goals:
             self._outlet.report_state()
         return [goal.goal_id for goal in goals]
+
+    def _end_unbegun(self, goal: Goal, code: ResultCode, reason: str) -> None:
+        ended = messages.Ended(goal.goal_id, code, f"{reason}; it had not begun", None)
+        self._outlet.report_result(goal, ended, None)
+
+    # -- what flows into what waits -------------------------------------------------------------------------
+
+    def _look_at_chain(self) -> None:
+        """Let what plays flow into what waits first, where that is asked for, and nothing has ended it."""
+        before, following = self.goal, self.queue[0] if self.queue else None
+        if self.chained is not None and self.chained is not following:
+            self._unchain(self.chained)
+        if (
+            self.chained is None
+            and isinstance(before, MotionGoal)
+            and isinstance(following, MotionGoal)
+            and following.blend_s
+            and self.begin is None
+            and before.number > self.stopped
+            and self.known.goal_id == before.goal_id
+            and self.state is not State.STOPPING
+        ):
+            self._chain(before, following)
+
+    def _chain(self, before: MotionGoal, goal: MotionGoal) -> None:
+        try:
+            goal.number = self._note_sent(self._outlet.chain(before, goal))
+            self.chained, self._blend_speed = goal, max(before.speed, goal.speed)
+        except RequestError as error:
+            goal.blend_s = 0.0
+            message = f"{before.motion} does not flow into {goal.motion}; {error}; it rests between"
+            details = {"goal_id": goal.goal_id}
+            self._outlet.report("event", {"kind": "blend_dropped", "message": message, "details": details})
+
+    def _unchain(self, goal: MotionGoal) -> int:
+        """Let what plays end by itself, where it has not flowed into a goal yet."""
+        self.chained = None
+        return self._send(messages.Unchain(goal.goal_id))
+
+    def drop_blend(self, goal_id: str) -> None:
+        """Mark that nothing flows into a goal any more."""
+        for goal in self.queue:
+            if isinstance(goal, MotionGoal) and goal.goal_id == goal_id:
+                goal.blend_s = 0.0
+                self.chained = None if self.chained is goal else self.chained
 
     def _start_next(self) -> None:
         """Begin what waits; what cannot begin ends, and all that wait for it."""
@@ -602,9 +732,13 @@ class RobotSession:
         self._resumed = self._send(messages.Resume(expires_at))
         return self._resumed
 
-    def set_speed(self, speed: float, clock_acceleration: float) -> int:
-        """Play at another speed from now on."""
-        return self._send(messages.Speed(speed, clock_acceleration))
+    def set_speed(self, goal: MotionGoal, speed: float, clock_acceleration: float) -> int:
+        """Play a goal at another speed from now on; a blend is planned again, if that is too fast for it."""
+        if self.chained is not None and speed > self._blend_speed:
+            self._unchain(self.chained)
+        number = self._send(messages.Speed(speed, clock_acceleration, goal.goal_id))
+        self._advance()
+        return number
 
     def seek(self, goal: MotionGoal, row: int, expires_at: float | None = None) -> Seek:
         """Come to rest, go to a row, and on from there unless the motion was paused.
@@ -703,6 +837,7 @@ class RobotSession:
                     case Reboot() if self.leaving:
                         what = "servos cannot be restarted"
                         pending.outcome = RequestError("OFFLINE", self._robot, what, SHUTS_DOWN)
+        self._look_at_chain()
         self._pending = [pending for pending in self._pending if pending.outcome is None]
         self._outlet.wake()
 

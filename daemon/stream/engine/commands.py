@@ -15,7 +15,7 @@ from ...ipc import messages
 from ...ipc.states import ResultCode, State
 from ...trajectory import Route, WayError, map_shared
 from .displacement import joined
-from .execution import Execution, Tolerances
+from .execution import Chained, Execution, Tolerances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,8 +87,10 @@ class CommandHandler:
             match command:
                 case messages.Play():
                     self._play(command, fds)
+                case messages.Chain():
+                    self._chain(command, fds)
                 case messages.Speed():
-                    self._player.set_speed(command.speed, command.clock_acceleration)
+                    self._set_speed(command)
                 case messages.Enable():
                     self._enable(command)
                 case messages.Resume():
@@ -116,6 +118,8 @@ class CommandHandler:
                 self._follow(command)
             case messages.Target() | messages.FollowStop():
                 self._following.take(command)
+            case messages.Unchain():
+                self._player.unchain(command.goal_id)
             case _:
                 self._acts[type(command)]()
 
@@ -277,6 +281,23 @@ class CommandHandler:
         if player.position.tolist() != play.start:
             return "the robot is not where the approach was planned from; ask again"
         return None
+
+    def _chain(self, chain: messages.Chain, fds: list[int]) -> None:
+        """Let what plays flow into the next motion, or report that it does not."""
+        player, play = self._player, chain.play
+        blend, motion, return_track = (map_shared(fd) for fd in fds)
+        playing, reason = player.execution, "it came too late"
+        if playing is not None and playing.goal_id == chain.before:
+            route = Route(blend, motion, return_track, play.passes)
+            execution = _execution_of(play, route, 0, _total(play.turned, None))
+            reason = player.chain(Chained(execution, play.motion, blend, chain.speed_limit))
+        if reason:
+            player.unblended.append((play.goal_id, reason))
+
+    def _set_speed(self, speed: messages.Speed) -> None:
+        playing = self._player.execution
+        if playing is not None and speed.goal_id in {None, playing.goal_id}:
+            self._player.set_speed(speed.speed, speed.clock_acceleration)
 
     def _seek(self, seek: messages.Seek, fd: int) -> None:
         player = self._player

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from ...ipc.messages import OFF
+from ...trajectory import Leg
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Booleans, Floats
 
     from ...ipc.states import ResultCode
-    from ...trajectory import Route
+    from ...trajectory import Route, Track
 
 
 class Excess(NamedTuple):
@@ -105,6 +106,46 @@ class Execution:
     def rate_hz(self) -> float:
         """Rows per second at speed 1."""
         return self.route.motion.rate_hz
+
+
+@dataclass(frozen=True, slots=True)
+class Chained:
+    """What an execution flows into.
+
+    - `motion`: its name, for messages
+    - `blend`: rows of both, from one of the last pass that plays now to one of the next motion
+    - `speed_limit`: in rows per tick: how fast the clock may move along the blend
+    """
+
+    execution: Execution
+    motion: str
+    blend: Track
+    speed_limit: float
+
+    @property
+    def steps(self) -> int:
+        """By how many rows both overlap."""
+        return self.blend.last
+
+    @property
+    def clock_acceleration(self) -> float:
+        """In 1/s: how fast the clock's rate may change on the blend, and beyond it."""
+        return min(self.blend.clock_acceleration, self.execution.clock_acceleration)
+
+    def leg(self, turned: Floats | None) -> Leg:
+        """Return the way over the blend; `turned` is what is added to the rows before it."""
+        first = self.execution.route.passes.first
+        return Leg(self.blend, 0, self.blend.last, seamless=True, beside=first, turned=turned)
+
+    def turned(self, before: Floats | None) -> Floats | None:
+        """Return what is added to the rows of the next motion; `before`: to those before the blend."""
+        further = self.execution.turned
+        return before if further is None else further if before is None else before + further
+
+    def leg_after(self, turned: Floats | None) -> Leg:
+        """Return what is left of the first pass behind the blend, in full motion; `turned`: as it returns."""
+        route = self.execution.route
+        return route.leg(0, route.passes.first + self.steps, turned, eases=False)
 
 
 class PassedMarker(NamedTuple):

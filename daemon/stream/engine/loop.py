@@ -50,11 +50,18 @@ def ended(
     details = dict(result.details)
     if stalled.any():
         details["stalled"] = [joints[joint] for joint in np.flatnonzero(stalled)]
-    details["reached_goal"] = result.code is ResultCode.SUCCESSFUL and not stalled.any()
+    is_at_goal = result.code is ResultCode.SUCCESSFUL and "flowed_into" not in details
+    details["reached_goal"] = is_at_goal and not stalled.any()
     if np.isfinite(error).any():
         worst = int(np.nanargmax(error))
         details["final_error"] = {"joint": joints[worst], "value": float(error[worst]), "unit": units[worst]}
     return Ended(result.execution.goal_id, result.code, result.message, played_s, details)
+
+
+def _unblended(goal_id: str, reason: str) -> messages.Happened:
+    """Return the notice that nothing flows into a goal, so that it begins from rest."""
+    message = f"it does not flow into the next motion; {reason}; it rests between"
+    return messages.Happened("blend_dropped", message, {"goal_id": goal_id})
 
 
 def send_waiting(channel: Channel, notices: deque[Notice]) -> None:
@@ -364,6 +371,8 @@ class StreamLoop:
             or self._ended
         ):
             self._outbox.append(self._changed())
+        while self.player.unblended:
+            self._outbox.append(_unblended(*self.player.unblended.pop(0)))
         if self._outbox:
             send_waiting(self.channel, self._outbox)
 
@@ -399,7 +408,8 @@ class StreamLoop:
                 self._outbox.append(messages.Followed(pursuit.goal_id, **facts))
             self._ended.append(notice)
         player.results.clear()
-        self._actuators.set_period(self.schedule.idle_period_s)
+        if player.execution is None:
+            self._actuators.set_period(self.schedule.idle_period_s)
 
     def _taught(self) -> list[messages.TeachingEnded]:
         """Return why teaching has ended since the last notice, and report what did not only refuse it."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...ipc.messages import DROPS, HOLDS, MAY_DROP, TeachingEnded
 from ...ipc.states import ACTIVE, HALTED, SLOWING, STATES, TRANSITIONS, Event, ResultCode, State
-from ...trajectory import Leg, TrajectoryClock
+from ...trajectory import Leg, TrajectoryClock, longest_stop
 from .execution import ON_MOTION, PassedMarker, Phase, Result
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from ...trajectory import Brake, Track
-    from .execution import Execution
+    from .execution import Chained, Execution
     from .pursuit import Pursuit
 
 
@@ -75,6 +75,15 @@ class _Sought(NamedTuple):
     goes_on: bool
 
 
+class _Tail(NamedTuple):
+    """What is left of a motion that flows into the next: its markers, up to its end."""
+
+    execution: Execution
+    leg: Leg
+    cursor: MarkerCursor
+    loop: int
+
+
 class _Reason(NamedTuple):
     """Why the robot stops softly: as its result has it."""
 
@@ -94,7 +103,8 @@ class Player:
     between passes included. NaN before it, and from a pause, a stop, a seek or another speed on. `speed`:
     rows of the motion per tick that are aimed at while it plays. `settled_ticks`: ticks since the last row is
     out. `in_hand`: whether somebody moves the robot by hand, until it is caught. `taught`: why that has
-    ended. `pursuit`: the follow that moves it; None without one.
+    ended. `unblended`: the goals that nothing flows into any more, each with why. `pursuit`: the follow that
+    moves it; None without one.
     """
 
     def __init__(
@@ -124,6 +134,10 @@ class Player:
         self._brake: Brake | None = None
         self._braked_ticks = 0
         self._sought: _Sought | None = None
+        self._chained: Chained | None = None
+        self._blend: Chained | None = None
+        self._tail: _Tail | None = None
+        self.unblended: list[tuple[str, str]] = []
         self._cursor = MarkerCursor()
         self._played_ticks = self._elapsed = self.settled_ticks = 0
         self._clock_acceleration = 0.0
@@ -206,6 +220,7 @@ class Player:
         """
         if self.execution is not None and self._takes(Event.SEEK):
             self._turned = self.execution.route.turned(1 - self.loop, turned)
+            self._blend = self._tail = None
             self._sought, self._left = _Sought(row, goes_on), None
             self._apply(Event.SEEK)
             self._approach(self.execution, approach)
@@ -237,7 +252,7 @@ class Player:
             self._sought = self._sought._replace(goes_on=True)
         if self._takes(event):
             if back is None:
-                self.clock.aim(self.speed if on_motion else 1.0)
+                self.clock.aim(self._aimed if on_motion else 1.0)
             else:
                 self._leave(self.phase, back, turned)
                 self.phase = RETURN
@@ -254,9 +269,9 @@ class Player:
             self.moved = math.nan
         self.speed, self._clock_acceleration = speed, clock_acceleration
         if self.phase in ON_MOTION:
-            self.clock.max_slope = clock_acceleration / self.execution.rate_hz
+            self.clock.max_slope = self._max_slope(self.execution)
             if self.state is State.PLAYING:
-                self.clock.aim(speed)
+                self.clock.aim(self._aimed)
 
     def estop(self) -> None:
         """Latch the emergency stop; a goal ends with ESTOP."""
@@ -291,6 +306,143 @@ class Player:
         """Whether the setpoint stands still, also where it waits."""
         return not self.active or self.state is PAUSED or self.phase is WAIT
 
+    # -- what it flows into ---------------------------------------------------------------------------------
+
+    @property
+    def _aimed(self) -> float:
+        """The speed to aim at: no higher than a blend was checked for, on it and before it."""
+        chained = self._blend or self._chained
+        return self.speed if chained is None else min(self.speed, chained.speed_limit)
+
+    def _max_slope(self, execution: Execution) -> float:
+        """Return how much the clock's rate may change in one tick, also on a blend that comes or plays."""
+        chains = (chained for chained in (self._blend, self._chained) if chained is not None)
+        ramps = (chained.clock_acceleration for chained in chains)
+        return min(self._clock_acceleration, *ramps, math.inf) / execution.rate_hz
+
+    def chain(self, chained: Chained) -> str:
+        """Let what plays flow into another execution; return why that cannot be, '' where it can."""
+        execution = self.execution
+        if execution is None or self.state is State.STOPPING or self.phase is SETTLE:
+            return "it came too late"
+        if chained.execution.rate_hz != execution.rate_hz:
+            return "its rows come at another rate"
+        held = self.held if self._blend is None else self._blend_end(self._blend)
+        holds = chained.blend.driven & ~execution.route.motion.driven
+        if (chained.blend.positions[0] != held)[holds].any():
+            return "the robot is not where it was planned from"
+        before, self._chained = self._chained, chained
+        leg, clock = self._on_motion()
+        if leg is None or not execution.route.passes.end_with(self.loop - 1):
+            return ""
+        flowing = (leg.unshortened or leg).flowing(chained.steps)
+        ramps_past = clock.settles_at > flowing.length and clock.max_slope > self._max_slope(execution)
+        if clock.brakes or ramps_past or clock.position + clock.fastest >= flowing.length:
+            self._chained = before
+            return "it came too late"
+        self._relay(flowing, execution)
+        return ""
+
+    def unchain(self, goal_id: str) -> None:
+        """Let what plays end by itself again, unless it is so near its end that it could not rest there."""
+        execution, chained = self.execution, self._chained
+        if execution is None or chained is None or chained.execution.goal_id != goal_id:
+            return
+        leg, clock = self._on_motion()
+        if leg is None or leg.unshortened is None:
+            self._chained = None
+            return
+        whole, rate = leg.unshortened, clock.fastest
+        needs = rate * (longest_stop(rate, self._max_slope(execution)) + 2.0) if whole.eases_out else 0.0
+        if whole.length - clock.position >= needs:
+            self._chained = None
+            self._relay(whole, execution)
+
+    def _on_motion(self) -> tuple[Leg | None, TrajectoryClock]:
+        """Return the leg of the motion that it is on, or comes back to, and its clock; None before."""
+        if self._left is not None:
+            return self._left.leg if self._left.phase is MOTION else None, self._left.clock
+        return self._leg if self.phase is MOTION and self._blend is None else None, self.clock
+
+    def _relay(self, leg: Leg, execution: Execution) -> None:
+        """Go on along the same way up to another end."""
+        if self._left is not None:
+            self._left = self._left._replace(leg=leg)
+            return
+        self._leg = leg
+        self.clock.max_slope = self._max_slope(execution)
+        if self.state is State.PLAYING:
+            self.clock.aim(self._aimed)
+
+    def _pass_leg(self, execution: Execution, number: int, begin: int | None = None) -> Leg:
+        """Return a pass, counted from 0, up to where it flows into what is chained."""
+        leg, chained = execution.route.leg(number, begin, self._turned), self._chained
+        if chained is None or not execution.route.passes.end_with(number):
+            return leg
+        if leg.length > chained.steps:
+            return leg.flowing(chained.steps)
+        self._chained = None
+        reason = "it is sought beyond where the blend begins"
+        self.unblended.append((chained.execution.goal_id, reason))
+        return leg
+
+    def _flow(self, before: Execution, chained: Chained, leg: Leg) -> Leg:
+        """Go from the end of a leg into the blend; what it leads to begins, unless the robot stops."""
+        self._chained, self._blend = None, chained
+        self._tail = _Tail(before, leg.unshortened or leg, self._cursor, self.loop)
+        if self.state is not State.STOPPING:
+            self._hand_over(before, chained)
+        return chained.leg(leg.turned)
+
+    def _hand_over(self, before: Execution, chained: Chained) -> None:
+        """End an execution well, on a row of it, and begin the one that it flows into."""
+        found = {"flowed_into": chained.execution.goal_id} | self._moved()
+        message = f"it flows into {chained.motion}"
+        self.results.append(Result(before, ResultCode.SUCCESSFUL, message, self._played_ticks, found))
+        execution = self.execution = chained.execution
+        self.goal_count += 1
+        self.changes += 1
+        turned = chained.turned(self._leg.turned if self._leg is not None else None)
+        self._start_route(execution)
+        self._turned = turned
+        self.speed, self._clock_acceleration = execution.speed, execution.clock_acceleration
+        self.clock.max_slope = self._max_slope(execution)
+        if self.state is State.PLAYING:
+            self.clock.aim(self._aimed)
+
+    def _leave_blend(self, blend: Chained) -> Leg:
+        """Go from the end of a blend on along the motion that it leads to; other joints hold from there."""
+        self._note_tail(blend.steps)
+        execution, before = blend.execution, self._leg.turned if self._leg is not None else None
+        np.copyto(self.position, self._blend_end(blend), where=blend.blend.driven)
+        self.velocity[:] = 0.0
+        self._blend = self._tail = None
+        leg = blend.leg_after(blend.turned(before))
+        if self.execution is not execution:  # it stops, and never begins
+            return leg
+        if self._chained is not None and execution.route.passes.end_with(0):
+            leg = leg.flowing(self._chained.steps)
+        self.clock.max_slope = self._max_slope(execution)
+        if self.state is State.PLAYING:
+            self.clock.aim(self._aimed)
+        return leg
+
+    def _blend_end(self, blend: Chained) -> Floats:
+        """Return where the blend that it is on ends, shape (joints,)."""
+        leg = self._left.leg if self._left is not None else self._leg
+        end: Floats = blend.blend.positions[-1]
+        return end if leg is None or leg.turned is None else end + leg.turned
+
+    def _note_tail(self, place: float) -> None:
+        """Note the markers of the motion before that were passed up to a place on the blend."""
+        tail, blend = self._tail, self._blend
+        if tail is None or blend is None or not tail.execution.markers:
+            return
+        leg = tail.leg
+        row = tail.execution.offset + leg.last - leg.direction * (blend.steps - place)
+        for number in tail.cursor.advance(row, row, leg.direction):
+            self.passed.append(PassedMarker(tail.execution, number, tail.loop, 0.0))
+
     # -- time -----------------------------------------------------------------------------------------------
 
     def tick(self, ticks: int, due: int = 0) -> None:
@@ -319,7 +471,7 @@ class Player:
             return
         at_end = self._advance(execution, ticks, on_motion=self.phase is MOTION)
         if at_end or self.slowing:
-            self._conclude(execution, at_end=at_end)
+            self._conclude(self.execution or execution, at_end=at_end)
 
     def _slow_down_from_hand(self, brake: Brake, ticks: int) -> None:
         self._braked_ticks += ticks
@@ -359,8 +511,8 @@ class Player:
             self._go_on_from_approach(execution)
         elif self.phase is MOTION:
             self._apply(Event.ARRIVED)
-            self.clock.max_slope = self._clock_acceleration / execution.rate_hz
-            self.clock.aim(self.speed)
+            self.clock.max_slope = self._max_slope(execution)
+            self.clock.aim(self._aimed)
         else:
             self.clock.aim(1.0)
 
@@ -385,18 +537,18 @@ class Player:
         sought, self._sought, self.displaced = self._sought, None, None
         stays = sought is not None and not sought.goes_on
         leg = self._start_pass(execution, sought.row if sought else None)
-        max_slope = self._clock_acceleration / execution.rate_hz
-        rests = stays or leg.eases_in or leg.is_too_short_to_slow_down(self.speed, max_slope)
+        max_slope, speed = self._max_slope(execution), self._aimed
+        rests = stays or leg.eases_in or leg.is_too_short_to_slow_down(speed, max_slope)
         if sought is None and self.loop == 1:
             self.moved = -1.0  # the next tick is that of the first row
         self.phase = MOTION
         self._apply(Event.ARRIVED)
-        self.clock.start(0.0 if rests else self.speed, max_slope)
+        self.clock.start(0.0 if rests else speed, max_slope)
         if stays:
             self._apply(Event.PAUSE)
             self._come_to_rest(Event.STOPPED)
         elif rests:
-            self.clock.aim(self.speed)
+            self.clock.aim(speed)
 
     def _conclude(self, execution: Execution, *, at_end: bool) -> None:
         """Go on from the end of a leg, or from where the clock has come to rest."""
@@ -465,6 +617,7 @@ class Player:
 
     def _end_route(self) -> None:
         self._leg = self._left = self.displaced = None
+        self._chained = self._blend = self._tail = None
 
     def _start_way(self, track: Track, turned: Floats | None = None) -> None:
         """Stand before the first row of a way to the motion, which is no part of it."""
@@ -473,7 +626,8 @@ class Player:
 
     def _start_pass(self, execution: Execution, begin: int | None) -> Leg:
         """Take up the present pass over the motion, from its first row or from row `begin`."""
-        leg = self._leg = execution.route.leg(self.loop - 1, begin, self._turned)
+        self._blend = self._tail = None
+        leg = self._leg = self._pass_leg(execution, self.loop - 1, begin)
         self._cursor.restart()
         self.frame = float(execution.offset + leg.first)
         return leg
@@ -542,25 +696,41 @@ class Player:
         leg.track.sample(row, self.position, self.velocity, self.clock.rate * leg.direction)
         if leg.turned is not None:
             np.add(self.position, leg.turned, out=self.position, where=leg.track.driven)
-        if on_motion:
-            self.frame = row + execution.offset
+        if self._blend is not None:
+            self._note_tail(place)
+        execution = self.execution or execution  # it may have flowed into another
+        if on_motion and self._is_of(execution, leg):
+            self.frame = row + leg.beside + execution.offset
             self._played_ticks += ticks
             if execution.markers:
                 self._note_markers(execution, leg, self.frame)
         return at_end
 
     def _pass_seam(self, execution: Execution, leg: Leg) -> tuple[Leg, float]:
-        """Pass from the end of a pass into the next one; return that, and the place on it."""
-        if execution.markers:
-            self._note_markers(execution, leg, float(execution.offset + leg.last))
-        self.loop += 1
+        """Pass from the end of a pass, or of a blend, into what is next; return that, and the place on it."""
+        execution = self.execution or execution
+        if execution.markers and self._is_of(execution, leg):
+            self._note_markers(execution, leg, float(execution.offset + leg.beside + leg.last))
         self.clock.carry_back(leg.length)
-        self._leg = execution.route.leg(self.loop - 1, turned=self._turned)
-        self._cursor.restart()
+        if leg.flows and self._chained is not None:
+            self._leg = self._flow(execution, self._chained, leg)
+        elif self._blend is not None:
+            self._leg = self._leave_blend(self._blend)
+        else:
+            self.loop += 1
+            self._leg = self._pass_leg(execution, self.loop - 1)
+            self._cursor.restart()
         return self._leg, self.clock.position
+
+    def _is_of(self, execution: Execution, leg: Leg) -> bool:
+        """Whether a leg is a pass of an execution, or the blend into it."""
+        if self._blend is not None:
+            return self._blend.execution is execution
+        return leg.track is execution.route.motion
 
     def _note_markers(self, execution: Execution, leg: Leg, row: float) -> None:
         """Note the markers that were passed on the way to a row."""
-        for number in self._cursor.advance(float(execution.offset + leg.first), row, leg.direction):
+        first = float(execution.offset + leg.beside + leg.first)
+        for number in self._cursor.advance(first, row, leg.direction):
             ago = abs(row - execution.markers[number]) / self.clock.rate if self.clock.rate > 0.0 else 0.0
             self.passed.append(PassedMarker(execution, number, self.loop, ago))

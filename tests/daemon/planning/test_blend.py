@@ -27,7 +27,7 @@ def swing(reach: float, at: float = 0.0, duration_s: float = 1.0) -> Floats:
 
 
 def overlap_of(before: Floats, after: Floats, interpolation: Interpolation = "cubic") -> Overlap:
-    return Overlap(before, after, np.array([True, True]), RATE_HZ, "nod", interpolation)
+    return Overlap(before, after, np.array([True, True]), RATE_HZ, "nod", interpolation, np.zeros(2))
 
 
 def blended(before: Floats, after: Floats, blend_s: float, joints: Any = ARM, **how: Any) -> Blend:

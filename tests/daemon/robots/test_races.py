@@ -6,7 +6,7 @@ Every row of the table plays a scenario again and again, and asks for something 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import pytest
 
@@ -57,7 +57,9 @@ def from_a_pause(*delays: int) -> Halves:
     assert halves.session.goal is not None
     halves.session.pause(halves.session.goal)
     halves.until(State.PAUSED)
-    halves.session.set_speed(1.0, RAMP)  # so that a notice of the pause is under way
+    halves.session.set_speed(
+        cast("Any", halves.session.goal), 1.0, RAMP
+    )  # so that a notice of the pause is under way
     halves.step()
     halves.session.resume()
     return halves

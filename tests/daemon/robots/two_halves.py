@@ -234,6 +234,11 @@ class Halves:
         self.accepted.add(goal.goal_id)
         return number, {"goal_id": goal.goal_id}
 
+    def chain(self, before: Goal, goal: Goal) -> int:
+        raise NotImplementedError
+
+    def flow(self, goal: Goal) -> None: ...
+
     def seek(self, seek: Seek, start: list[float]) -> int:
         begin, end = PLACES[seek.goal.motion]
         place = float(np.linspace(begin, end, ROWS)[seek.row])

@@ -1,0 +1,278 @@
+"""Behaviour of a motion that flows into the one that waits: setpoints, results, what comes between."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from motiond.daemon.api import RequestError
+from motiond.drivers.sim.command_log import read_trace
+from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, refused, sweep, write_seq
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.daemon.robots.registry import RobotRegistry
+    from motiond.formats.arrays import Floats
+
+pytestmark = pytest.mark.slow
+
+LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 12.0}
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    rig = Rig(tmp_path)
+    rig.robot["joints"] = {name: {"limits": LIMITS} for name in JOINTS}
+    motions = rig.folder / "motions"
+    write_seq(motions / "wave.seq", sweep(2.0), JOINTS, RATE_HZ)
+    write_seq(motions / "nod.seq", sweep(2.0) + 0.05, JOINTS, RATE_HZ)
+    write_seq(motions / "elbow.seq", sweep(2.0)[:, 1:], JOINTS[1:], RATE_HZ)
+    for name in ("wave", "nod"):
+        (motions / f"{name}.markers.yaml").write_text(
+            "markers: {begin: {time: 0.1}, end: {time: 1.9}, late: {time: 2.0}}\n"
+        )
+    return rig
+
+
+def setpoints(rig: Rig) -> Floats:
+    positions: Floats = read_trace(rig.folder / "trace.npy")["position"]
+    return positions
+
+
+def keeps_limits(rows: Floats) -> bool:
+    """Whether differences of setpoints alone keep velocity (1.000) and acceleration (1.02) limits."""
+    steps, bends = np.diff(rows, axis=0) * RATE_HZ, np.diff(rows, 2, axis=0) * RATE_HZ**2
+    return bool(np.abs(steps).max() <= 3.0 * (1 + 1e-9) and np.abs(bends).max() <= 12.0 * 1.02)
+
+
+async def play(rig: Rig, registry: RobotRegistry, *motions: str, **how: Any) -> list[str]:
+    """Play a motion, and let others wait for it."""
+    await rig.until_state("idle")
+    await ask(registry, "enable")
+    goals = [(await ask(registry, "play", motion=motions[0]))["goal_id"]]
+    for motion in motions[1:]:
+        queued = await ask(registry, "play", motion=motion, on_busy="queue", **({"blend_s": 0.5} | how))
+        goals.append(queued["goal_id"])
+    return goals
+
+
+def rests_between(rows: Floats) -> int:
+    """Return how often the setpoints stand still after they have begun to move, and move again."""
+    moves = np.abs(np.diff(rows, axis=0)).max(axis=1) > 0.0
+    return int(np.count_nonzero(np.diff(moves.astype(int)) == 1)) - 1
+
+
+async def test_the_end_of_one_flows_into_the_next_without_rest_and_each_has_its_result(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave", "nod", "wave")
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["SUCCESSFUL"] * 3
+    assert [result["message"] for result in results] == [
+        "it flows into nod",
+        "it flows into wave",
+        "the last row is out and held",
+    ]
+    assert results[0]["details"]["flowed_into"] == goals[1]
+    assert [result["follows"] for result in results] == ["queue", "queue", "hold"]
+    assert rig.results() == ["SUCCESSFUL"] * 3
+    rows = setpoints(rig)
+    assert keeps_limits(rows)
+    played = rows[np.flatnonzero((rows == sweep(2.0)[0]).all(axis=1))[0] :]
+    assert np.abs(np.diff(played[10:990], axis=0)).max(axis=1).min() > 1e-5
+    assert (played[-1] == sweep(2.0)[-1]).all()
+
+
+async def test_markers_of_both_are_reported_while_they_overlap(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave", "nod")
+        await rig.result_of(goals[1])
+    events = [event for event in rig.reports_on("event") if event["kind"] == "marker"]
+    assert [(event["message"], event["goal_id"]) for event in events] == [
+        ("wave: begin", goals[0]),
+        ("nod: begin", goals[1]),
+        ("wave: end", goals[0]),
+        ("wave: late", goals[0]),
+        ("nod: end", goals[1]),
+        ("nod: late", goals[1]),
+    ]
+
+
+async def on_row(registry: RobotRegistry, goal_id: str, row: float) -> None:
+    """Wait until a goal is that far on its motion."""
+    async with asyncio.timeout(60.0):
+        while True:
+            status = await ask(registry, "status")
+            if status["goal_id"] == goal_id and status["state"] == "playing" and status["frame"] >= row:
+                return
+            await asyncio.sleep(0.01)
+
+
+MOMENTS = {"well before": (0, 200), "shortly before": (0, 285), "in the blend": (1, 40), "after": (1, 150)}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("act", ["pause", "stop", "speed", "seek"])
+async def test_what_is_asked_at_any_moment_keeps_the_limits_and_one_result_each(
+    rig: Rig, moment: str, act: str
+) -> None:
+    which, row = MOMENTS[moment]
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave", "nod")
+        await on_row(registry, goals[which], row)
+        if act == "pause":
+            await ask(registry, "pause")
+            paused = await rig.until_state("paused")
+            assert paused["goal_id"] in goals
+            await ask(registry, "resume")
+        elif act == "speed":
+            await ask(registry, "speed", speed=0.5)
+        elif act == "seek":
+            with suppress(RequestError):  # the pause that it begins with may lead into the next motion
+                await ask(registry, "seek", time=0.5)
+        else:
+            await ask(registry, "stop")
+        results = [await rig.result_of(goal) for goal in goals]
+    stopped = act == "stop"
+    ended = ["CANCELED" if stopped and not which else "SUCCESSFUL", "CANCELED" if stopped else "SUCCESSFUL"]
+    assert [result["code"] for result in results] == ended
+    assert sorted(rig.results()) == sorted(ended)
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_a_stop_in_the_blend_ends_the_second_for_the_first_has_flowed_into_it(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave", "nod")
+        await on_row(registry, goals[1], 20)
+        answer = await ask(registry, "stop")
+        results = [await rig.result_of(goal) for goal in goals]
+    assert answer["goal_id"] == goals[1]
+    assert [result["code"] for result in results] == ["SUCCESSFUL", "CANCELED"]
+    assert results[1]["message"] == "stopped on request, softly, on the path"
+
+
+@pytest.mark.parametrize("row", [100, 280])
+@pytest.mark.parametrize("verb", ["queue/remove", "queue/clear"])
+async def test_what_is_taken_out_before_the_blend_does_not_begin(rig: Rig, verb: str, row: int) -> None:
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave", "nod")
+        await on_row(registry, goals[0], row)
+        await ask(registry, verb, **({"goal_id": goals[1]} if verb == "queue/remove" else {}))
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["SUCCESSFUL", "CANCELED"]
+    assert results[0]["message"] == "the last row is out and held"
+    assert results[1]["message"].endswith("; it had not begun")
+    rows = setpoints(rig)
+    assert keeps_limits(rows)
+    assert (rows[-1] == sweep(2.0)[-1]).all()
+
+
+async def test_what_is_moved_in_the_queue_is_planned_for_what_is_before_it_then(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave", "nod", "elbow")
+        await ask(registry, "queue/move", goal_id=goals[2], place=1)
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["message"] for result in results] == [
+        "it flows into elbow",
+        "the last row is out and held",
+        "it flows into nod",
+    ]
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_a_replacement_before_the_blend_stops_the_first_and_the_second_does_not_begin(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave", "nod")
+        await on_row(registry, goals[0], 280)
+        goals.append((await ask(registry, "play", motion="elbow", on_busy="replace"))["goal_id"])
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["PREEMPTED", "PREEMPTED", "SUCCESSFUL"]
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_a_seek_beyond_where_the_blend_begins_drops_it_and_the_robot_rests_between(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave", "nod")
+        await on_row(registry, goals[0], 100)
+        await ask(registry, "seek", time=1.8)
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["message"] for result in results] == ["the last row is out and held"] * 2
+    (dropped,) = [event for event in rig.reports_on("event") if event["kind"] == "blend_dropped"]
+    assert dropped["message"] == (
+        "it does not flow into the next motion; it is sought beyond where the blend begins; it rests between"
+    )
+    assert dropped["details"] == {"goal_id": goals[1]}
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_a_speed_at_which_the_blend_would_break_a_limit_drops_it_with_the_reason(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave", "nod")
+        await on_row(registry, goals[0], 100)
+        await ask(registry, "speed", speed=2.0)
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["message"] for result in results] == ["the last row is out and held"] * 2
+    (dropped,) = [event for event in rig.reports_on("event") if event["kind"] == "blend_dropped"]
+    assert dropped["message"].startswith(
+        "wave does not flow into nod; nod: a blend of 0.5 s accelerates joint 'elbow' at"
+    )
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_a_joint_that_only_the_first_drives_ends_its_way_within_the_blend(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave", "elbow", blend_s=0.5)
+        await ask(registry, "speed", speed=0.73)
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["SUCCESSFUL"] * 2
+    rows = setpoints(rig)
+    assert rows[-1, 0] == sweep(2.0)[-1, 0]
+    assert keeps_limits(rows)
+
+
+async def test_loops_flow_from_their_last_pass_and_ping_pong_from_where_it_ends(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        goals = [(await ask(registry, "play", motion="wave", loop=3))["goal_id"]]
+        queued = {"on_busy": "queue", "blend_s": 0.5}
+        loops = await ask(registry, "play", motion="nod", loop=2, ping_pong=True, **queued)
+        goals += [loops["goal_id"], (await ask(registry, "play", motion="wave", **queued))["goal_id"]]
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["message"] for result in results] == [
+        "it flows into nod",
+        "it flows into wave",
+        "the last row is out and held",
+    ]
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_a_blend_that_breaks_a_limit_is_refused_with_those_that_would_do(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await play(rig, registry, "wave")
+        code, message = await refused(registry, "play", motion="nod", on_busy="queue", blend_s=0.02)
+        await ask(registry, "stop")
+    assert code == "INVALID_MOTION"
+    assert message == (
+        "nod: a blend of 0.02 s accelerates joint 'elbow' at 589.5 rad/s²; its acceleration limit is "
+        "12 rad/s²; 0.2 to 1.995 s would do"
+    )
+
+
+OTHER_RATE = (
+    "slow: it cannot be blended; wave has 200 rows/s and slow 100; play both in a sequence, or leave "
+    "blend_s out"
+)
+
+
+async def test_motions_at_other_rates_are_refused_by_name(rig: Rig) -> None:
+    write_seq(rig.folder / "motions" / "slow.seq", sweep(2.0, 100), JOINTS, 100)
+    async with rig.running() as registry:
+        await play(rig, registry, "wave")
+        refusal = await refused(registry, "play", motion="slow", on_busy="queue", blend_s=0.5)
+        await ask(registry, "stop")
+    assert refusal == ("INVALID_MOTION", OTHER_RATE)
