@@ -859,6 +859,44 @@ class Follow:
             )
         self._post("follow/target", sent_at, {self._kind: numbers})
 
+    def chunk(
+        self,
+        positions: Iterable[Iterable[float]],
+        *,
+        period_s: float | None = None,
+        times: Iterable[float] | None = None,
+        start_at: float | None = None,
+        sent_at: float | None = None,
+    ) -> None:
+        """Send positions to go through; they replace what has not been played, from their begin on.
+
+        Parameters
+        ----------
+        positions : iterable of rows
+            Shape (rows, joints), in rad or m.
+        period_s : float, optional
+            Between two rows, in s; in place of it:
+        times : iterable of float, optional
+            Of each row, in s from the begin, ascending.
+        start_at : float, optional
+            The begin, as Unix time in s; by default when it arrives. What has passed is not played.
+        sent_at : float, optional
+            As of `send`.
+
+        Raises
+        ------
+        As `send`.
+        """
+        rows = [[_finite(value) for value in row] for row in positions]
+        if any(len(row) != len(self.joints) for row in rows):
+            raise ValueError(f"{len(self.joints)} joints are followed; give each row one value for each")
+        when: dict[str, Any] = {} if period_s is None else {"period_s": period_s}
+        if times is not None:
+            when["times"] = [_finite(value) for value in times]
+        if start_at is not None:
+            when["start_at"] = start_at
+        self._post("follow/chunk", sent_at, {"positions": rows, **when})
+
     def _post(self, verb: str, sent_at: float | None, values: dict[str, Any]) -> None:
         if (result := self._goal.ended()) is not None:
             over = f"{self.robot.name}: it follows no more; it ended with {result.code}; {result.message}"

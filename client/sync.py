@@ -93,6 +93,14 @@ class Follow:
 
         self._daemon.call(send())
 
+    def chunk(self, positions: Iterable[Iterable[float]], **keys: Any) -> None:
+        """Send positions to go through; as `motiond.client.Follow.chunk`."""
+
+        async def send() -> None:
+            self._follow.chunk(positions, **keys)
+
+        self._daemon.call(send())
+
     def stop(self) -> Result:
         """Stop softly, and return the result; the end of the context does this, too."""
         return self._daemon.call(self._follow.stop())

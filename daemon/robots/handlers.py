@@ -105,7 +105,7 @@ class RequestHandlers:
         self.teach_stop, self.teach_save = teaching.stop, teaching.save
         self._sequences = Sequences(robot.name, robot.settings, robot.library, self._whole_motion)
         following = self.following = FollowRequests(robot, control, reservation)
-        self.follow_target = following.target
+        self.follow_target = self.follow_chunk = following.target
         self.follow_stop = following.stop
         self._of_goals: dict[str, GoalHandler] = {
             "play": self.play,

@@ -17,6 +17,22 @@ export interface AvailabilityReport {
   state: "online" | "offline";
 }
 
+/** Go through these positions; they replace what has not been played, from their begin on. */
+export interface ChunkRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  goal_id: string;
+  positions: number[][];
+  period_s?: number | null;
+  times?: number[] | null;
+  start_at?: number | null;
+  sent_at?: number | null;
+}
+
 /** The goals that do not wait any more. */
 export interface ClearQueueAnswer {
   cleared: string[];
@@ -1325,6 +1341,7 @@ export interface Verbs {
   "seek": { request: SeekRequest; answer: ProgressAnswer };
   "follow/start": { request: StartFollowRequest; answer: StartFollowAnswer };
   "follow/target": { request: TargetRequest; answer: TargetAnswer };
+  "follow/chunk": { request: ChunkRequest; answer: TargetAnswer };
   "follow/stop": { request: StopFollowRequest; answer: StopFollowAnswer };
   "enable": { request: EnableRequest; answer: TorqueAnswer };
   "disable": { request: DisableRequest; answer: TorqueAnswer };

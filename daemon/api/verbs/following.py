@@ -12,7 +12,7 @@ from ...ipc.messages import MOST_ROWS as CHUNK_ROWS
 from ...ipc.messages import MOST_VALUES as CHUNK_VALUES
 from ...ipc.states import State
 from .playing import JointPosition
-from .verb import Name, Request, UnixTime, Verb
+from .verb import MOST_BYTES, Name, Request, UnixTime, Verb
 
 FollowMode = Literal["position", "velocity"]
 JointVelocity = Annotated[float, Field(ge=-1e6, le=1e6)]
@@ -125,5 +125,15 @@ class StopFollowAnswer(TypedDict):
 FOLLOWING_VERBS = (
     Verb("follow/start", StartFollowRequest, StartFollowAnswer, begins=True, interferes=True),
     Verb("follow/target", TargetRequest, TargetAnswer, begins=False, interferes=False, streams=True),
+    Verb(
+        "follow/chunk",
+        ChunkRequest,
+        TargetAnswer,
+        begins=False,
+        interferes=False,
+        streams=True,
+        most_bytes=MOST_BYTES,
+        most_values=2 * (CHUNK_VALUES + CHUNK_ROWS),
+    ),
     Verb("follow/stop", StopFollowRequest, StopFollowAnswer, begins=False, interferes=False),
 )

@@ -194,6 +194,7 @@ def test_only_requests_that_name_joints_or_motions_may_be_long() -> None:
     assert may_be_long == {
         "play",
         "sequence",
+        "follow/chunk",
         "goto",
         "fault",
         "fleet/prepare",

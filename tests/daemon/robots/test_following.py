@@ -261,6 +261,58 @@ def setpoints(rig: Rig) -> tuple[int, int]:
     return int(moving[0]), int(moving[-1]) + 2
 
 
+# -- chunks -------------------------------------------------------------------------------------------------
+
+
+async def test_a_chunk_is_gone_through_in_its_times_and_a_later_one_replaces_what_is_left(
+    follower: Follower,
+) -> None:
+    goal_id, registry = await follower.starts(joints=["elbow"]), follower.registry
+    rows = [[0.02 * row] for row in range(31)]
+    await ask(registry, "follow/chunk", goal_id=goal_id, positions=rows, period_s=0.05)
+    await asyncio.sleep(0.78)
+    assert follower.position[1] == pytest.approx(0.312, abs=0.01)
+    back = [[0.3 - 0.02 * row] for row in range(11)]
+    times = [0.05 * row for row in range(11)]
+    await ask(registry, "follow/chunk", goal_id=goal_id, positions=back, times=times)
+    await asyncio.sleep(0.55)
+    assert follower.position[1] == pytest.approx(0.1, abs=0.002)
+    result = await follower.rig.rest_after(goal_id)  # once the time-out is over from the end of the chunk
+    assert (result["code"], result["details"]["follow"]["targets"]) == ("CANCELED", 2)
+    assert follower.position == pytest.approx([0.0, 0.1], abs=1e-6)
+
+
+async def test_a_chunk_may_have_a_thousand_rows_over_every_transport(follower: Follower) -> None:
+    goal_id = await follower.starts()
+    rows = [[0.0001 * row, 0.0] for row in range(1000)]
+    body = {"goal_id": goal_id, "positions": rows, "period_s": 0.001}
+    await ok(follower.registry, "follow/chunk", **body)
+    await asyncio.sleep(1.2)
+    assert follower.position == pytest.approx([0.0999, 0.0], abs=1e-6)
+    more = await reply_to(follower.registry, "follow/chunk", **{**body, "positions": [*rows, [0.1, 0.0]]})
+    assert more["error"].startswith("arm/follow/chunk: 'positions' is ")
+
+
+CHUNKS: list[tuple[dict[str, Any], str]] = [
+    (
+        {"positions": [[0.1]], "period_s": 0.1},
+        "a row has not one value for each of the 2 joints that are followed",
+    ),
+    ({"positions": [[0.1, 0.1]]}, "it must have either period_s or times"),
+    ({"positions": [[0.1, 0.1]], "times": [0.0, 0.1]}, "it has 1 rows and 2 times; each row has one"),
+    ({"positions": [[0.1, 0.1]] * 2, "times": [0.1, 0.1]}, "its times must ascend"),
+]
+
+
+@pytest.mark.parametrize(("keys", "problem"), CHUNKS)
+async def test_a_chunk_that_does_not_fit_is_refused(
+    follower: Follower, keys: dict[str, Any], problem: str
+) -> None:
+    goal_id = await follower.starts()
+    reply = await reply_to(follower.registry, "follow/chunk", goal_id=goal_id, **keys)
+    assert (reply["code"], problem in reply["error"]) == ("INVALID_REQUEST", True)
+
+
 # -- control ------------------------------------------------------------------------------------------------
 
 
