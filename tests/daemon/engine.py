@@ -45,7 +45,7 @@ from motiond.daemon.stream.engine.loop import StreamLoop
 from motiond.daemon.trajectory.ramp import FULL_RAMP
 from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
 from motiond.drivers.sim.driver import SimDriver, SimOptions
-from tests.daemon.lives import TO_A_CHANGE
+from tests.daemon.lives import TO_A_CHANGE, span_of
 from tests.daemon.rig import make_clock, write_seq
 from tests.daemon.virtual_forks import LoopClock, VirtualForks, VirtualMachine
 from tests.virtual import NETWORK, VirtualLoop
@@ -736,8 +736,8 @@ class Engine:
         return asked
 
     def _goto(self, fraction: float, on_busy: str, *, from_beyond: bool = False) -> None:
-        limits = self.life.joint_map.limits
-        row = limits.lower + fraction * (limits.upper - limits.lower)
+        lower, upper = span_of(self.life.joint_map)
+        row = lower + fraction * (upper - lower)
         joints = dict(zip(self.life.joint_map.joints, row.tolist(), strict=True))
         self._ask("goto", joints=joints, on_busy=on_busy, from_beyond=from_beyond)
 
@@ -877,9 +877,8 @@ class Engine:
 
     def _hand(self, joint: int, fraction: float, for_s: float) -> None:
         """Let a hand move a joint to a place between its limits, or beyond, wherever it gives way."""
-        limits = self.life.joint_map.limits
-        lower, upper = float(limits.lower[joint]), float(limits.upper[joint])
-        to = lower + fraction * (upper - lower)
+        lower, upper = span_of(self.life.joint_map)
+        to = float(lower[joint] + fraction * (upper - lower)[joint])
         if self._driver is not None:
             name = self.life.joint_map.actuators[joint]
             self._driver.inject({"fault": "hand", "actuator": name, "to": to, "for_s": for_s})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from motiond.daemon.joints.bounds import joint_bounds
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.trajectory.beyond import FAR_OUTSIDE, FROM_BEYOND
 from motiond.daemon.trajectory.ramp import FULL_RAMP
+from motiond.daemon.trajectory.turns import TURN
 from tests.daemon.engine import Reason
 
 if TYPE_CHECKING:
@@ -117,15 +118,19 @@ def _wrong_ends(account: Account) -> Iterator[str]:
         if len(codes) != 1:
             yield f"goal {number} has the results {codes}"
         if "SUCCESSFUL" in codes and number in last:
-            yield from _short_of_the_end(number, handed, last[number])
+            turning = account.life.joint_map.continuous
+            yield from _short_of_the_end(number, handed, last[number], turning)
 
 
-def _short_of_the_end(number: int, handed: Handed, last: Received) -> Iterator[str]:
+def _short_of_the_end(
+    number: int, handed: Handed, last: Received, turning: NDArray[np.bool_]
+) -> Iterator[str]:
     playback = handed.goal.playback
     returns = playback.passes.ping_pong and playback.passes.count % 2 == 0
     row = playback.track.positions[playback.passes.first if returns else playback.passes.last]
-    driven = playback.plan.driven
-    if not (np.array(last.position)[driven] == row[driven]).all():
+    driven, away = playback.plan.driven, np.array(last.position) - row
+    on_turn = np.abs(away - TURN * np.round(away / TURN)) <= 1e-9
+    if not np.where(turning, on_turn, away == 0.0)[driven].all():
         yield f"goal {number} was successful, but not at its last row"
 
 
@@ -202,6 +207,20 @@ def _fast_from_beyond(account: Account, stretch: Stretch) -> list[str]:
     before = np.vstack((far[:1], far[:-1]))
     bad = before & (np.abs(stretch.steps) > allowed)
     return _first_of(stretch, bad, lambda k, j: f"step {stretch.steps[k, j]:.6g} from far outside the limits")
+
+
+def _far_approaches(account: Account, stretch: Stretch) -> list[str]:
+    """Find ways on which a joint that turns without end went further than half a turn."""
+    turning = account.life.joint_map.continuous
+    ways = groupby(
+        zip(stretch.received, stretch.positions, strict=True),
+        lambda at: (at[0].goal, at[0].on_approach and at[0].state is State.APPROACHING),
+    )
+    for (goal, on_approach), way in ways:
+        went = np.ptp([position for _, position in way], axis=0)
+        if on_approach and (went[turning] > TURN / 2 + 1e-9).any():
+            return [f"goal {goal} approached by {went.tolist()}, which is more than half a turn"]
+    return []
 
 
 def _periods(account: Account, stretch: Stretch) -> Floats:
@@ -311,6 +330,7 @@ def _moved_at_rest(_account: Account, stretch: Stretch) -> list[str]:
 
 LOOKS = (
     _beyond_position,
+    _far_approaches,
     _fast_from_beyond,
     _beyond_velocity,
     _beyond_acceleration,

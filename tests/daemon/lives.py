@@ -6,6 +6,7 @@ since that is where an engine goes wrong.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,6 +24,7 @@ from motiond.daemon.config.robot import (
 from motiond.daemon.joints.joint_map import build_joint_map
 from motiond.daemon.planning.planner import plan
 from motiond.daemon.planning.violations import PlanError
+from motiond.daemon.trajectory.turns import TURN
 from motiond.formats import Motion
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 MAX_RATE_HZ = 1000.0
 BEYOND = 0.1  # of all robots
 TAUGHT = 0.25  # the same
+TURNING = 0.25  # the same
+FASTER = 8.0  # than others is a joint that turns without end
 LONG_WAY = 600  # ticks, in which most of them have come back
 RATES_HZ = (50.0, 100.0, 125.0, 200.0, 250.0, 500.0)
 VERBS = {
@@ -117,7 +121,8 @@ def life(seed: int) -> Life:
     opens_in_s = float(chance.choice([0.0, 0.0, 0.05, 1.0]))
     rests_first = bool(chance.random() < 0.5)
     lived = Life(settings, joint_map, plans, start, acts, opens_in_s, rests_first)
-    return _taught(_beyond(lived, np.random.default_rng((seed, 1))), np.random.default_rng((seed, 3)))
+    lived = _taught(_beyond(lived, np.random.default_rng((seed, 1))), np.random.default_rng((seed, 3)))
+    return _turning(lived, np.random.default_rng((seed, 4)))
 
 
 def _manners(joint_map: JointMap, chance: Chance) -> dict[str, Any]:
@@ -159,6 +164,55 @@ def _beyond(life: Life, chance: Chance) -> Life:
     rest = Act(0, "rest", {"ticks": LONG_WAY})
     acts = (life.acts[0], opening, *([rest] if chance.random() < 0.5 else []), *life.acts[1:])
     return replace(life, settings=settings, start=start, acts=acts)
+
+
+def _turning(life: Life, chance: Chance) -> Life:
+    """Let joints of some robots turn without end, and motions go round; at first they are on any turn."""
+    limits, start = life.joint_map.limits, np.array(life.start)
+    is_beyond = ((start < limits.lower) | (start > limits.upper)).any()
+    if chance.random() > TURNING or is_beyond:
+        return life
+    turns = chance.random(start.size) < 0.6
+    joints = {
+        name: _endless(joint) if turns[column] else joint
+        for column, (name, joint) in enumerate(life.settings.joints.items())
+    }
+    settings = life.settings.model_copy(update={"joints": joints})
+    joint_map = build_joint_map("arm", None, joints)
+    plans = {
+        name: _going_round(plan, turns * chance.integers(-2, 3, start.size), joint_map, settings)
+        for name, plan in life.plans.items()
+    }
+    start += TURN * turns * chance.choice([0, 1, -1, 40, -1000], start.size)
+    return replace(life, settings=settings, joint_map=joint_map, plans=plans, start=start.tolist())
+
+
+def _endless(joint: JointSettings) -> JointSettings:
+    limits = joint.limits
+    faster = {
+        kind: FASTER * value for kind in ("velocity", "acceleration") if (value := getattr(limits, kind))
+    }
+    limits = limits.model_copy(update={"lower": None, "upper": None} | faster)
+    return joint.model_copy(update={"limits": limits, "continuous": True})
+
+
+def _going_round(planned: Plan, turns: Floats, joint_map: JointMap, settings: RobotSettings) -> Plan:
+    """Return a motion that makes so many turns besides, shape (joints,), or none where those are too fast."""
+    rows, driven, rate_hz = planned.positions, planned.driven, planned.rate_hz
+    names = tuple(np.array(joint_map.joints)[driven])
+    times = np.arange(len(rows)) / rate_hz
+    at = np.linspace(0.0, 1.0, len(rows))[:, None]
+    for further in (TURN * turns * at, 0.0):
+        motion = Motion(planned.motion, names, rate_hz, times, (rows + further)[:, driven])
+        with suppress(PlanError):
+            return plan(motion, joint_map, settings, MAX_RATE_HZ)
+    return planned
+
+
+def span_of(joint_map: JointMap) -> tuple[Floats, Floats]:
+    """Return between which places joints are sent or moved, each (joints,); where there is no end, turns."""
+    limits, endless = joint_map.limits, joint_map.continuous
+    return np.where(endless, -3.0 * TURN, limits.lower), np.where(endless, 3.0 * TURN, limits.upper)
 
 
 def _taught(life: Life, chance: Chance) -> Life:
