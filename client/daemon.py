@@ -554,9 +554,9 @@ class Robot:
         lease = {} if self._lease is None else {"lease": self._lease}
         self.daemon.post(self.name, verb, lease | payload)
 
-    async def stop(self) -> dict[str, Any]:
-        """Stop softly, on the path, and clear the queue."""
-        return await self.request("stop")
+    async def stop(self, goal_id: str | None = None) -> dict[str, Any]:
+        """Stop softly, on the path, and clear the queue; or end one goal alone, by its id."""
+        return await self.request("stop", {} if goal_id is None else {"goal_id": goal_id})
 
     async def estop(self) -> dict[str, Any]:
         """Halt at once and stay so until `reset`; this is no safety-rated stop."""

@@ -197,9 +197,9 @@ class Robot:
             raise
         self._daemon.call(context.__aexit__(None, None, None))
 
-    def stop(self) -> dict[str, Any]:
-        """Stop softly, on the path, and clear the queue."""
-        return self.request("stop")
+    def stop(self, goal_id: str | None = None) -> dict[str, Any]:
+        """Stop softly, on the path, and clear the queue; or end one goal alone, by its id."""
+        return self._daemon.call(self._robot.stop(goal_id))
 
     def estop(self) -> dict[str, Any]:
         """Halt at once and stay so until `reset`; this is no safety-rated stop."""

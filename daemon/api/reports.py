@@ -93,6 +93,18 @@ class FollowStatus(FollowCounts):
     """How many targets came in the last second."""
 
 
+class PlayingGoal(TypedDict):
+    """One of the goals that play."""
+
+    goal_id: str
+    motion: str
+    joints: list[str]
+    """Those that it moves."""
+    state: State
+    beside: bool
+    """Whether it plays beside others, on joints of its own."""
+
+
 class RobotStatus(TypedDict):
     """What a robot does now; from `frame` on only with a motion, and `follow` only while it follows."""
 
@@ -111,6 +123,8 @@ class RobotStatus(TypedDict):
     goal_id: str | None
     queued: int
     """How many motions wait."""
+    goals: list[PlayingGoal]
+    """All that plays, what plays beside others last; the keys about a motion are of one that does not."""
     frame: NotRequired[float]
     """Of the file."""
     time: NotRequired[float]

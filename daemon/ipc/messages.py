@@ -125,6 +125,7 @@ class Play:
     - `expires_at`: Unix time in s after which it does not begin; None for never
     - `turned`: what is added to the rows of the motion and of the way back: whole turns of joints that turn
       without end; empty for nothing
+    - `beside`: whether it plays beside what plays, on other joints
     """
 
     goal_id: str
@@ -142,6 +143,7 @@ class Play:
     from_beyond: bool = False
     expires_at: float | None = None
     turned: list[float] = field(default_factory=list)
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,11 +289,12 @@ class FollowStop:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Stop softly and end the goal with `code`."""
+    """Stop softly and end all goals with `code`; or the goal of `goal_id` alone."""
 
     code: str = "CANCELED"
     message: str = "stopped on request, softly, on the path"
     details: dict[str, Any] = field(default_factory=dict)
+    goal_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,9 +386,9 @@ class TeachingEnded:
 class Changed:
     """What the robot does after a tick in which something has changed, or a command was obeyed."""
 
-    state: str
+    state: str  # where only goals beside others play, that of the first of them
     torque: bool
-    goal_id: str | None  # what plays
+    goal_id: str | None  # what plays; not one of `beside`
     reference: list[float] | None  # the setpoint that is held, per joint; None while torque is off
     waits: bool = False  # whether it stands on the first row, for the time at which that is due
     # while the robot goes back to where it held: the joint that was furthest away, and how far
@@ -397,6 +400,8 @@ class Changed:
     ended: list[Ended] = field(default_factory=list)
     # why the robot is not taught any more, as of this tick, or is not taught at all
     taught: list[TeachingEnded] = field(default_factory=list)
+    # the state of each goal that plays beside others, by its id
+    beside: dict[str, str] = field(default_factory=dict)
     # the number of the last command that was obeyed, or dropped where nothing could be moved; all before
     # it were as well. A command that changed nothing is acknowledged in the same way.
     after: int = 0

@@ -90,6 +90,11 @@ class Plan:
     limits: Limits
 
     @property
+    def joints_driven(self) -> list[str]:
+        """The names of the joints that it moves."""
+        return [name for name, driven in zip(self.joints, self.driven, strict=True) if driven]
+
+    @property
     def track(self) -> Track:
         """The rows as the stream process maps them."""
         return Track(

@@ -85,7 +85,7 @@ class Recorder:
         self._written = asyncio.Event()
         self._state: Mapping[str, Any] | None = None
         self._tick_s = 0.0
-        self._motion: tuple[str, str, Path | None] | None = None
+        self._playing: dict[str, tuple[Path | None, bool]] = {}  # its motion's file, whether beside another
         self._has_moved = False
 
     # -- what happens ---------------------------------------------------------------------------------------
@@ -118,9 +118,9 @@ class Recorder:
             self._put(self._files.add_report, subject, data, self._now_ns(self._recording))
             self._waiting += REPORT_BYTES
 
-    def play(self, goal_id: str, motion: str, file: Path | None) -> None:
-        """Take that a goal begins; `file` is its motion's."""
-        self._motion = goal_id, motion, file
+    def play(self, goal_id: str, motion: str, file: Path | None, *, beside: bool = False) -> None:
+        """Take that a goal begins; `file` is its motion's, `beside`: whether it plays beside others."""
+        self._playing[goal_id] = file, beside
         if self._when == "motion" and self._recording is None:
             self._begin("motion", motion)
         elif self._recording is not None and file is not None:
@@ -128,9 +128,12 @@ class Recorder:
 
     def played(self, goal_id: str, code: str) -> None:
         """Take that a goal has ended, after its result."""
-        if self._motion is None or self._motion[0] != goal_id:
+        if goal_id not in self._playing:
             return
-        self._motion = None
+        _file, beside = self._playing.pop(goal_id)
+        self._has_moved |= beside and code != "INVALID_GOAL"  # ticks have the state of what it was beside
+        if self._playing:
+            return
         if self._recording is not None and self._recording.why == "motion":
             self.end(f"{code}", is_void=not self._has_moved)
 
@@ -235,8 +238,9 @@ class Recorder:
         self._put(self._files.begin)
         if self._state is not None:
             self.note("state", self._state)
-        if self._motion is not None and self._motion[2] is not None:
-            self._put(self._files.attach_motion, self._motion[2])
+        for playing, _ in self._playing.values():
+            if playing is not None:
+                self._put(self._files.attach_motion, playing)
         self._announce()
         return recording
 

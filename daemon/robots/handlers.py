@@ -37,7 +37,7 @@ from ..ipc.states import HALTED, ResultCode, State
 from ..planning import PlaybackError
 from .following import FollowRequests
 from .motions import RecordedMotions, Sequences, Uploads
-from .session import FollowGoal, MotionGoal, Opening, Reboot, new_goal, refuse_speed
+from .session import POSE_RATE_HZ, FollowGoal, MotionGoal, Opening, Reboot, new_goal, refuse_speed
 from .teaching import TeachingRequests
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         SequenceRequest,
         SpeedRequest,
         StartRecordingRequest,
+        StopRequest,
         TorqueRequest,
     )
     from ..planning import Playback
@@ -185,7 +186,9 @@ class RequestHandlers:
 
     async def goto(self, request: GotoRequest, asked_by: str | None = None) -> GoalAnswer:
         """Go to a posture."""
-        playback = self._robot.planner.playback_to(request)
+        plans = [goal.plan for goal in self._session.goals if goal.plan is not None]
+        rate_hz = plans[0].rate_hz if plans else POSE_RATE_HZ
+        playback = self._robot.planner.playback_to(request, rate_hz)
         play = PlayRequest(motion=playback.plan.motion, transaction=request.transaction)
         goal = new_goal(playback, play, asked_by=asked_by)
         goal.from_beyond = request.from_beyond
@@ -194,13 +197,18 @@ class RequestHandlers:
     async def _begin(self, goal: Goal, request: PlayRequest | SequenceRequest | GotoRequest) -> GoalAnswer:
         session, what = self._session, f"{goal.motion} cannot be played"
         session.refuse_unless_able(what)
-        if session.goal or session.begin or session.queue:
+        begin = session.begin_instead
+        if request.on_busy == "beside" and session.goals:
+            goal.is_beside, begin = True, session.begin_beside
+        elif session.goal or session.begin or session.queue or session.in_the_way(goal):
             if request.on_busy == "queue":
                 return {"goal_id": goal.goal_id, "queued": session.enqueue(goal)}
-            if request.on_busy == "reject":
+            if request.on_busy != "replace":
                 raise session.busy()
+        elif session.beside and request.on_busy != "replace":
+            begin = session.begin_beside
         goal.expires_at = request.expires_at
-        return cast("GoalAnswer", await self._robot.settled(session.begin_instead(goal, what)))
+        return cast("GoalAnswer", await self._robot.settled(begin(goal, what)))
 
     # -- torque ---------------------------------------------------------------------------------------------
 
@@ -214,7 +222,7 @@ class RequestHandlers:
         """Switch torque off, while nothing plays; what does not answer may hold, so that is no success."""
         session, problem = self._session, "torque cannot be switched off"
         session.refuse_while_taught(problem)
-        if session.goal is not None:
+        if session.goals:
             raise session.busy()
         if session.known.torque and (session.latched or session.state in HALTED):
             session.refuse_unless_able(problem)
@@ -311,25 +319,44 @@ class RequestHandlers:
 
     # -- end, recovery -------------------------------------------------------------------------------------
 
-    async def stop(self, _request: Request) -> StopAnswer:
+    async def stop(self, request: StopRequest) -> StopAnswer:
         """Stop softly, and say how long it takes at most."""
-        session, goal = self._session, self._session.goal
+        session, goals = self._session, self._session.goals
         is_taught = session.teaching is not None
-        has_path = not (is_taught or isinstance(goal, FollowGoal))
-        number = session.stop("stopped on request" + (", softly, on the path" if has_path else ""))
-        if goal is not None or is_taught:
+        has_path = not (is_taught or isinstance(session.goal, FollowGoal))
+        reason = "stopped on request" + (", softly, on the path" if has_path else "")
+        if request.goal_id is not None:
+            goals, number = self._stop_goal(request.goal_id, reason)
+        else:
+            number = session.stop(reason)
+        if goals or is_taught:
             awaited = "an answer of its stream process"
             await self._robot.obeyed(number, awaited, "use the robot's own switch")
-        within_s = goal.stops_within_s(self._robot.settings.max_skip_s) if goal else 0.0
+        within_s = max((goal.stops_within_s(self._robot.settings.max_skip_s) for goal in goals), default=0.0)
         if is_taught:
             within_s = self._teaching.caught_within_s
         return {
             **self._reached(),
-            "goal_id": goal.goal_id if goal else None,
+            "goal_id": goals[0].goal_id if goals else None,
             "stops_within_s": round(within_s, 3),
             "ended_teaching": is_taught,
             "holds": session.is_on and all(session.holds),
         }
+
+    def _stop_goal(self, goal_id: str, reason: str) -> tuple[list[Goal], int]:
+        """Stop one goal; return it where it plays, and the number of the command that is waited for.
+
+        Raises RequestError: UNKNOWN_GOAL, if it neither plays nor waits.
+        """
+        session = self._session
+        for goal in session.goals:
+            if goal.goal_id == goal_id:
+                return [goal], session.stop_goal(goal, reason)
+        if all(goal.goal_id != goal_id for goal in session.queue):
+            what = f"no goal '{echoed(goal_id)}' plays or waits"
+            raise RequestError("UNKNOWN_GOAL", self._robot.name, what, "it has ended or never was")
+        session.take_out(goal_id, "stopped on request")
+        return [], 0
 
     async def estop(self, _request: Request) -> EstopAnswer:
         """Halt and latch."""
@@ -368,7 +395,7 @@ class RequestHandlers:
     async def servo_reboot(self, request: RebootServosRequest) -> RebootAnswer:
         """Restart servos of a robot that is offline, in fault, or at rest without torque."""
         robot, session = self._robot, self._session
-        if session.begin or session.goal:
+        if session.begin or session.goals:
             raise session.busy("stop it first")
         actuators = [self._actuator_of(name) for name in dict.fromkeys(request.servos)]
         try:

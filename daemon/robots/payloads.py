@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, cast
 
 from motiond.formats.registry import MOTIONS, ROBOTS
 
-from ..ipc.states import ResultCode
+from ..ipc.states import ResultCode, State
 from ..joints import joint_bounds
 from .session import FollowGoal, MotionGoal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..api import DescriptionReport, Displacement, EventReport, Follows, GoalResult, RobotStatus
+    from ..api import (
+        DescriptionReport,
+        Displacement,
+        EventReport,
+        Follows,
+        GoalResult,
+        PlayingGoal,
+        RobotStatus,
+    )
     from ..config.robot import RobotSettings
     from ..ipc import messages
     from ..joints import JointMap
@@ -43,6 +51,7 @@ def state_payload(session: RobotSession, observer: Observer | None, actuators: S
         "motion": None,
         "goal_id": None,
         "queued": len(session.queue),
+        "goals": [_playing(goal, session) for goal in session.goals],
     }
     if goal is not None:
         status["motion"], status["goal_id"] = goal.motion, goal.goal_id
@@ -51,6 +60,20 @@ def state_payload(session: RobotSession, observer: Observer | None, actuators: S
     if isinstance(goal, FollowGoal):
         status["follow"] = goal.status()
     return status
+
+
+def _playing(goal: Goal, session: RobotSession) -> PlayingGoal:
+    """Return what is to be known of a goal that plays; one that was just sent is on its way."""
+    known = session.known
+    own = known.beside.get(goal.goal_id) if goal.is_beside else known.state
+    has_begun = goal.is_beside or known.goal_id == goal.goal_id
+    return {
+        "goal_id": goal.goal_id,
+        "motion": goal.motion,
+        "joints": goal.joint_names,
+        "state": State(own) if own and has_begun else State.APPROACHING,
+        "beside": goal.is_beside,
+    }
 
 
 def _add_progress(status: RobotStatus, goal: MotionGoal, sample: Sample | None) -> None:

@@ -226,7 +226,7 @@ class Robot:
     async def rested(self) -> None:
         """Wait until nothing moves any more, or something plays; raises as `obeyed`."""
         session = self.session
-        await self._until(lambda: session.state not in ACTIVE or session.goal is not None, lambda: "rest")
+        await self._until(lambda: session.state not in ACTIVE or bool(session.goals), lambda: "rest")
 
     async def _until(self, holds: Callable[[], bool], awaits: Callable[[], str], fix: str = MAY_COME) -> None:
         """Wait for a change; time in which the daemon itself stood still does not count.
@@ -251,7 +251,6 @@ class Robot:
 
     def on_notice(self, notice: messages.Notice) -> None:
         """Take a notice of the stream process."""
-        goal = self.session.goal
         match notice:
             case messages.Ready():
                 self._come_on_line(notice)
@@ -263,14 +262,20 @@ class Robot:
                 self.session.take(notice)
                 self._report_return()
                 self._report_torque(notice)
-            case messages.Reached() if isinstance(moving := self.session.moving(notice.goal_id), MotionGoal):
-                self.report("event", payloads.marker_event(moving, notice))
-            case messages.Followed() if isinstance(goal, FollowGoal) and goal.goal_id == notice.goal_id:
-                goal.note(notice, asyncio.get_running_loop().time())
+            case messages.Reached() | messages.Followed():
+                self._take_progress(notice)
             case messages.Rebooted():
                 self._note_reboot(notice)
             case messages.Happened():
                 self._take_event(notice)
+
+    def _take_progress(self, notice: messages.Reached | messages.Followed) -> None:
+        """Report a marker that a goal has passed, or note what has become of its targets."""
+        goal = self.session.moving(notice.goal_id)
+        if isinstance(goal, MotionGoal) and isinstance(notice, messages.Reached):
+            self.report("event", payloads.marker_event(goal, notice))
+        elif isinstance(goal, FollowGoal) and isinstance(notice, messages.Followed):
+            goal.note(notice, asyncio.get_running_loop().time())
 
     def on_records(self, observer: Observer) -> None:
         """Report telemetry, and once a second diagnostics and, in motion, the state."""
@@ -368,9 +373,12 @@ class Robot:
         self.refuse_late(goal)
         with self.planner.prepare(goal, start) as prepared:
             # The stream process may put out the first row before `send` returns.
-            if self.stream.observer is not None:
-                self.stream.observer.start_goal(goal.drift(), goal.frames_per_tick)
-            self.recorder.play(goal.goal_id, goal.motion, self._file_of(goal))
+            observer, plan = self.stream.observer, goal.plan
+            if observer is not None and goal.is_beside and plan is not None:
+                observer.start_beside(goal.goal_id, plan.driven)
+            elif observer is not None:
+                observer.start_goal(goal.drift(), goal.frames_per_tick)
+            self.recorder.play(goal.goal_id, goal.motion, self._file_of(goal), beside=goal.is_beside)
             number = self.stream.send(prepared.command, prepared.fds)
             if not number:
                 self.recorder.played(goal.goal_id, "OFFLINE")
@@ -440,14 +448,17 @@ class Robot:
     def report_result(self, goal: Goal, ended: messages.Ended, follows: Follows | None) -> None:
         """Publish how a goal ended, and what the robot then does by itself."""
         observer = self.stream.observer if ended.played_s is not None else None
+        timing, extremes = (observer.goal, observer.extremes) if observer else (None, None)
+        if goal.is_beside:
+            timing, extremes = observer.beside.pop(goal.goal_id, (None, None)) if observer else (None, None)
         result = payloads.result_payload(
             goal,
             ended,
             self.library.joint_map,
-            timing=observer.goal if observer else None,
-            extremes=observer.extremes if observer else None,
+            timing=timing,
+            extremes=extremes,
             follows=follows,
-            drift=observer.drift if observer else None,
+            drift=observer.drift if observer and not goal.is_beside else None,
             recording=self.recorder.file if goal.number else None,
         )
         self.report("result", result)

@@ -81,7 +81,7 @@ class TeachingRequests:
         Raises RequestError, where it was stopped again, is reserved, or whoever asks is not in control.
         """
         session, stopped = self._session, self._session.stopped
-        if session.goal or session.begin or session.queue or session.rests:
+        if session.goals or session.begin or session.queue or session.rests:
             return
         await self._robot.rested()
         if session.stopped != stopped:

@@ -84,7 +84,7 @@ def status_text(robots: list[Robot]) -> str:
 
 def _doing(robot: Robot) -> str:
     """Return what one robot does; '' where it is idle."""
-    state, goal = robot.session.state, robot.session.goal
-    if state in DOING and goal is not None:
-        return f"{robot.name} {DOING[state]} {goal.motion}"
+    state, goals = robot.session.state, robot.session.goals
+    if state in DOING and goals:
+        return f"{robot.name} {DOING[state]} {' and '.join(goal.motion for goal in goals)}"
     return "" if state is State.IDLE else f"{robot.name} is {state}"

@@ -12,7 +12,7 @@ from ..ipc.states import STATES, State
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from motiond.formats.arrays import Floats
+    from motiond.formats.arrays import Booleans, Floats
 
     from ..api import EffortUnit, PeakEffort, Unit, WorstError
     from ..joints import JointMap
@@ -28,22 +28,28 @@ _ON_THE_MOTION = [
 class Extremes:
     """The largest of each joint while it was on a motion; shape (joints,), NaN where nothing was known.
 
+    Those of `driven` (joints,) alone where that is given, in whatever state the robot is.
+
     - `error`: |reference - feedback| of positions, in rad or m
     - `effort`: |feedback|, in N·m or N
     """
 
-    def __init__(self, joints: int) -> None:
-        self._slices = slices(joints)
+    def __init__(self, joints: int, driven: Booleans | None = None) -> None:
+        self._slices, self._driven = slices(joints), driven
         self.error: Floats = np.full(joints, np.nan)
         self.effort: Floats = np.full(joints, np.nan)
 
     def add(self, records: Floats) -> None:
         """Add records (n, width); those that are not on a motion do not count."""
-        ticks = records[np.isin(records[:, COLUMN["state"]], _ON_THE_MOTION)]
+        ticks = records
+        if self._driven is None:
+            ticks = records[np.isin(records[:, COLUMN["state"]], _ON_THE_MOTION)]
         if not len(ticks):
             return
         error = ticks[:, self._slices["reference_position"]] - ticks[:, self._slices["position"]]
         effort = ticks[:, self._slices["effort"]]
+        if self._driven is not None:
+            error, effort = (np.where(self._driven, values, np.nan) for values in (error, effort))
         # `fmax` passes over what is not known.
         self.error = np.fmax(self.error, np.fmax.reduce(np.abs(error)))
         self.effort = np.fmax(self.effort, np.fmax.reduce(np.abs(effort)))

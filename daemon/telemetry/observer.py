@@ -15,7 +15,7 @@ from .timing import Timing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from motiond.formats.arrays import Floats
+    from motiond.formats.arrays import Booleans, Floats
 
     from ..ipc.ring import RingReader
     from .drift import Drift
@@ -80,6 +80,7 @@ class Observer:
     `second`, `goal`: since `start_second` and since `start_goal`; the goal's holds only ticks in motion.
     `extremes`: of the goal.
     `drift`: of the goal; None where its start is not appointed.
+    `beside`: timing and extremes of each goal that plays beside it, by its id.
     `keep_every_s`: on virtual time, which may run far ahead between two readings: how far apart, by that
     time, the samples in motion are that `take_kept` returns.
     `tap`: gets every record that is read.
@@ -106,6 +107,7 @@ class Observer:
         self.goal = Timing()
         self.extremes = Extremes(joints)
         self.drift: Drift | None = None
+        self.beside: dict[str, tuple[Timing, Extremes]] = {}
 
     def start_second(self) -> None:
         """Begin `second` again."""
@@ -116,6 +118,11 @@ class Observer:
         self.take()
         self.goal, self.drift, self._frames_per_tick = Timing(), drift, frames_per_tick
         self.extremes = Extremes(self._joints)
+
+    def start_beside(self, goal_id: str, driven: Booleans) -> None:
+        """Begin anew with a goal that plays beside others; `driven` (joints,): the joints that it moves."""
+        self.take()
+        self.beside[goal_id] = Timing(), Extremes(self._joints, driven)
 
     def take(self) -> None:
         """Read all new records."""
@@ -132,6 +139,9 @@ class Observer:
         active = np.isin(records[:, COLUMN["state"]], _ACTIVE_NUMBERS)
         self.goal.add(records[active], missed, skipped)
         self.extremes.add(records)
+        for timing, extremes in self.beside.values():
+            timing.add(records, missed, skipped)
+            extremes.add(records)
         if self.drift is not None:
             self.drift.add(records, self._unix_less_monotonic())
         if self._keep_every_s is not None:

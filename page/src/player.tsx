@@ -1,6 +1,7 @@
 /** What plays, or is looked at in advance, on a timeline. */
 
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { useWidth } from "./controls";
 import { namesThatFit } from "./markers";
@@ -26,8 +27,34 @@ export function Player({ robot }: { robot: Robot }) {
     <>
       {looksAhead && <PreviewBar robot={robot} />}
       {plays ? <PlayBar robot={robot} /> : !looksAhead && <RestBar robot={robot} />}
+      <Goals robot={robot} />
     </>
   );
+}
+
+/** All that plays, where that is more than one motion alone, each with a stop of its own. */
+function Goals({ robot }: { robot: Robot }) {
+  const goals = robot.state.value?.goals ?? [];
+  if (!goals.some((goal) => goal.beside)) return null;
+  return (
+    <ul class="goals" aria-label="Goals">
+      {goals.map((goal) => (
+        <li key={goal.goal_id}>
+          <strong>{goal.motion}</strong> <span class="tag">{goal.state}</span> <span>{goal.joints.join(", ")}</span>{" "}
+          <button title="Stop it softly; what plays beside it plays on" onClick={() => void command(robot, "stop", { goal_id: goal.goal_id })}>Stop {goal.motion}</button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What a robot does that plays no motion, or plays one beside nothing. */
+function doing(robot: Robot): ComponentChildren {
+  const { motion, goals } = robot.state.value ?? {};
+  if (robot.shown.value === "following") return "Moved by targets as they come";
+  if (!robot.moving.value) return "No motion plays";
+  if (!motion && goals?.length) return <>Plays on some joints: <strong>{goals.map((goal) => goal.motion).join(", ")}</strong></>;
+  return <>Moving to a posture{motion && <>: <strong>{motion}</strong></>}</>;
 }
 
 /** Nothing plays: how the last motion ended, and why. */
@@ -35,7 +62,7 @@ function RestBar({ robot }: { robot: Robot }) {
   const ended = robot.ended.value;
   return (
     <section class="player rest" aria-label="Player">
-      <p>{robot.shown.value === "following" ? "Moved by targets as they come" : robot.moving.value ? <>Moving to a posture{robot.state.value?.motion && <>: <strong>{robot.state.value.motion}</strong></>}</> : "No motion plays"}</p>
+      <p>{doing(robot)}</p>
       {ended && (
         <p class={ended.failed ? "ended bad" : "ended"} role={ended.failed ? "alert" : undefined}>
           <strong>{ended.result.motion}: {ended.result.code}</strong>{ended.result.message && `: ${ended.result.message}`} <RecordingLink robot={robot} file={ended.result.recording} />

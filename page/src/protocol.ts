@@ -361,7 +361,7 @@ export interface GotoRequest {
   pose?: string | null;
   joints?: Record<string, number> | null;
   from_beyond?: boolean;
-  on_busy?: "reject" | "queue" | "replace";
+  on_busy?: "reject" | "queue" | "replace" | "beside";
 }
 
 /** The last results of a robot. */
@@ -603,8 +603,19 @@ export interface PlayRequest {
   goal_time_tolerance?: number | -1;
   source?: "reference" | "feedback";
   start_at?: number | null;
-  on_busy?: "reject" | "queue" | "replace";
+  on_busy?: "reject" | "queue" | "replace" | "beside";
   blend_s?: number;
+}
+
+/** One of the goals that play. */
+export interface PlayingGoal {
+  goal_id: string;
+  motion: string;
+  /** Those that it moves. */
+  joints: string[];
+  state: State;
+  /** Whether it plays beside others, on joints of its own. */
+  beside: boolean;
 }
 
 /** The robot is reserved for a start of its group. */
@@ -895,6 +906,8 @@ export interface RobotStatus {
   goal_id: string | null;
   /** How many motions wait. */
   queued: number;
+  /** All that plays, what plays beside others last; the keys about a motion are of one that does not. */
+  goals: PlayingGoal[];
   /** Of the file. */
   frame?: number;
   /** In s, at speed 1. */
@@ -975,7 +988,7 @@ export interface SequenceRequest {
   lease?: string | null;
   steps: StepRequest[];
   repeat?: number | "forever";
-  on_busy?: "reject" | "queue" | "replace";
+  on_busy?: "reject" | "queue" | "replace" | "beside";
 }
 
 /** At what speed the goal plays from now on. */
@@ -1088,6 +1101,8 @@ export interface StateReport {
   goal_id: string | null;
   /** How many motions wait. */
   queued: number;
+  /** All that plays, what plays beside others last; the keys about a motion are of one that does not. */
+  goals: PlayingGoal[];
   /** Of the file. */
   frame?: number;
   /** In s, at speed 1. */
@@ -1149,7 +1164,7 @@ export interface StopAnswer {
   message: string;
   /** What was wrong with the request. */
   ignored?: string;
-  /** Null where nothing played. */
+  /** Of several that played, the first; null where nothing did. */
   goal_id: string | null;
   stops_within_s: number;
   /** Whether the robot was moved by hand until then. */
@@ -1205,6 +1220,7 @@ export interface StopRequest {
   expires_at?: number | null;
   /** What was given to the client with control of the robot, where that is required. */
   lease?: string | null;
+  goal_id?: string | null;
 }
 
 /** The robot is not moved by hand any more; where that has ended by itself, what has been since then. */

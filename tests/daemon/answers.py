@@ -78,6 +78,7 @@ def state(now: str = "idle", **more: Any) -> dict[str, Any]:
         "motion": None,
         "goal_id": None,
         "queued": 0,
+        "goals": [],
         "sequence": 1,
         "stamp_utc": "2026-11-22T12:00:00.000Z",
         **more,

@@ -51,10 +51,11 @@ from tests.daemon.virtual_forks import LoopClock, VirtualForks, VirtualMachine
 from tests.virtual import NETWORK, VirtualLoop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from motiond.daemon.ipc.messages import Command
     from motiond.daemon.robots.registry import RobotRegistry
+    from motiond.daemon.stream.engine.execution import Result
     from motiond.daemon.stream.engine.player import Player
     from motiond.drivers.base import Driver
     from tests.daemon.lives import Life
@@ -278,10 +279,10 @@ class WatchedLoop(StreamLoop):
         self.engine.take_tick(self)
         return goes_on
 
-    def _end_goals(self) -> None:
-        for result in self.player.results:
+    def _end_goals(self, results: Sequence[Result], *, beside: bool) -> None:
+        for result in results:
             self.engine.take_begin(result.execution.goal_id)
-        super()._end_goals()
+        super()._end_goals(results, beside=beside)
 
 
 class Engine:

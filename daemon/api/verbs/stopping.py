@@ -7,11 +7,16 @@ from typing import NotRequired
 from typing_extensions import TypedDict
 
 from ...ipc.states import State
-from .verb import Request, Verb
+from .verb import Name, Request, Verb
 
 
 class StopRequest(Request):
-    """Stop softly, on the path, and clear the queue; allowed at any time."""
+    """Stop softly, on the path, and clear the queue; allowed at any time.
+
+    With `goal_id` only that goal ends, whether it plays or waits; what plays beside it plays on.
+    """
+
+    goal_id: Name | None = None
 
 
 class EstopRequest(Request):
@@ -38,7 +43,7 @@ class StopAnswer(ReachedAnswer):
     """A stop was accepted; the end of the goal comes as a result."""
 
     goal_id: str | None
-    """Null where nothing played."""
+    """Of several that played, the first; null where nothing did."""
     stops_within_s: float
     ended_teaching: bool
     """Whether the robot was moved by hand until then."""

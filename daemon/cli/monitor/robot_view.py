@@ -119,6 +119,8 @@ class RobotView:
                     f"pass {number(state.get('loop')):.0f}" + (f" of {number(loops):.0f}" if loops else "")
                 )
             parts.append(f"speed {number(state.get('speed')):.2g}")
+        if not self.absence and (beside := _beside(state.get("goals"))):
+            parts.append(f"beside it {', '.join(beside)}" if state.get("motion") else ", ".join(beside))
         if not self.absence and state.get("torque") is False:
             parts.append("torque off")
         if number(state.get("queued")):
@@ -175,6 +177,13 @@ class RobotView:
         wanted = len(bounds) + 1
         fitting = [counts for counts in self._counts if len(counts) == wanted]
         return bounds, [sum(column) for column in zip(*fitting, strict=True)] if fitting else [0.0] * wanted
+
+
+def _beside(goals: Any) -> list[str]:
+    """Return the motions that play beside another."""
+    several = goals if isinstance(goals, list) else []
+    playing = [goal for goal in several if isinstance(goal, dict) and goal.get("beside")]
+    return [printable(str(goal.get("motion"))) for goal in playing]
 
 
 def number(value: Any, unknown: float = 0.0) -> float:

@@ -48,6 +48,7 @@ Source = Annotated[
 ]
 Replace = Annotated[bool, typer.Option("--replace", help="Stop what plays now, softly.")]
 Queue = Annotated[bool, typer.Option("--queue", help="Wait until what plays now has ended well.")]
+Beside = Annotated[bool, typer.Option("--beside", help="Play at once beside what moves other joints.")]
 FromBeyond = Annotated[
     bool,
     typer.Option("--from-beyond", help="Slowly bring back joints that are far outside their limits."),
@@ -87,6 +88,7 @@ def play(
     start_at: StartAt = None,
     replace: Replace = False,
     queue: Queue = False,
+    beside: Beside = False,
     blend: Annotated[
         float | None,
         typer.Option(metavar="S", help="Wait, and let what is before it flow into it over S seconds."),
@@ -101,14 +103,14 @@ def play(
     how = playback_of(speed=speed, loop=loop, ping_pong=ping_pong, first=first, last=last, seam=seam)
     motion = as_listed(motion)
     queue = queue or blend is not None
-    request = {"motion": motion, **how, "on_busy": _on_busy(replace=replace, queue=queue)}
+    request = {"motion": motion, **how, "on_busy": _on_busy(replace=replace, queue=queue, beside=beside)}
     if blend is not None:
         request["blend_s"] = blend
     if source != "reference":
         request["source"] = source
     if start_at is not None:
         request["start_at"] = start_at
-    asks = {"--replace": replace, "--queue": queue, "--no-wait": not wait}
+    asks = {"--replace": replace, "--queue": queue, "--beside": beside, "--no-wait": not wait}
     asks |= {option_of(name): True for name in client.typed - {"config"}}
     if _plays_here(asks, dry_run=dry_run, trace=trace):
         return _play_dry(config_of(client.config), robot, request, trace, json=json)
@@ -200,10 +202,11 @@ def _how(dry_run: "PlayedDry") -> str:
     return f"dry run on simulated actuators{replaced}; {times}"
 
 
-def _on_busy(*, replace: bool, queue: bool) -> str:
-    if replace and queue:
-        raise typer.BadParameter("--replace and --queue exclude each other; choose one")
-    return "replace" if replace else "queue" if queue else "reject"
+def _on_busy(**asked: bool) -> str:
+    wanted = [policy for policy, is_asked in asked.items() if is_asked]
+    if len(wanted) > 1:
+        raise typer.BadParameter(f"--{wanted[0]} and --{wanted[1]} exclude each other; choose one")
+    return wanted[0] if wanted else "reject"
 
 
 @app.command()
@@ -227,6 +230,7 @@ def sequence(
     ] = "1",
     replace: Replace = False,
     queue: Queue = False,
+    beside: Beside = False,
     wait: WaitForEnd = True,
     client: Client,
     json: AsJson = False,
@@ -235,7 +239,7 @@ def sequence(
     request = {
         "steps": steps_of(steps, blend_s=blend, pause_s=pause),
         "repeat": loop_of(repeat),
-        "on_busy": _on_busy(replace=replace, queue=queue),
+        "on_busy": _on_busy(replace=replace, queue=queue, beside=beside),
     }
     if not wait:
         return _accept(client, robot, "sequence", request, "accepted", json=json)
@@ -251,6 +255,7 @@ def goto(
     from_beyond: FromBeyond = False,
     replace: Replace = False,
     queue: Queue = False,
+    beside: Beside = False,
     wait: WaitThere = False,
     client: Client,
     json: AsJson = False,
@@ -259,7 +264,7 @@ def goto(
 
     With --wait, exit code 1 if it does not get there.
     """
-    request = {**_posture(where), "on_busy": _on_busy(replace=replace, queue=queue)}
+    request = {**_posture(where), "on_busy": _on_busy(replace=replace, queue=queue, beside=beside)}
     if from_beyond:
         request["from_beyond"] = True
     if wait:

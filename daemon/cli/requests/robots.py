@@ -32,11 +32,6 @@ PLAIN = {
     "reset": "Leave the emergency stop or a fault.",
 }
 """Requests that take nothing but the robot."""
-STOPS = {
-    "stop": "Stop softly, on the path.\n\nExit code 1 where no actuator is there to be stopped, "
-    "or a daemon on this machine does not answer.",
-    "estop": "Halt at once until reset; this is no safety-rated stop.\n\nExit codes as of `stop`.",
-}
 LISTING_S = 0.5
 """So long the list of motions of a robot may take, which brokers keep."""
 
@@ -50,19 +45,44 @@ def _add_plain(verb: str, text: str) -> None:
         say(answer, f"{robot}: {torque if verb in {'enable', 'disable'} else answer['state']}", json=json)
 
 
-def _add_stop(verb: str, text: str) -> None:
-    @app.command(verb, help=text)
-    @asks_a_daemon
-    def stop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
-        from .stopping import stop_robot
-
-        return stop_robot(client, robot, verb, json=json)
-
-
 for plain_verb, plain_text in PLAIN.items():
     _add_plain(plain_verb, plain_text)
-for stop_verb, stop_text in STOPS.items():
-    _add_stop(stop_verb, stop_text)
+
+
+@app.command()
+@asks_a_daemon
+def stop(
+    robot: RobotName,
+    *,
+    goal: Annotated[
+        str | None, typer.Option(metavar="ID", help="End this goal alone; what plays beside it plays on.")
+    ] = None,
+    client: Client,
+    json: AsJson = False,
+) -> int:
+    """Stop softly, on the path.
+
+    Exit code 1 where no actuator is there to be stopped, or a daemon on this machine does not answer.
+    """
+    from .stopping import stop_robot
+
+    if goal is None:
+        return stop_robot(client, robot, "stop", json=json)
+    answer = ask(client, robot, "stop", {"goal_id": goal})
+    say(answer, f"{robot}: goal {goal} ends; the robot is {answer['state']}", json=json)
+    return DONE
+
+
+@app.command()
+@asks_a_daemon
+def estop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
+    """Halt at once until reset; this is no safety-rated stop.
+
+    Exit codes as of `stop`.
+    """
+    from .stopping import stop_robot
+
+    return stop_robot(client, robot, "estop", json=json)
 
 
 @app.command()

@@ -9,10 +9,11 @@
 
 from .follow_goal import FollowGoal
 from .goal import Goal, MotionGoal, new_goal
-from .goal_planner import GoalPlanner, checked_clock, refuse_far, refuse_speed, refuse_too_late
+from .goal_planner import POSE_RATE_HZ, GoalPlanner, checked_clock, refuse_far, refuse_speed, refuse_too_late
 from .robot_session import SHUTS_DOWN, Opening, Pending, Reboot, RobotSession, Seek
 
 __all__ = [
+    "POSE_RATE_HZ",
     "SHUTS_DOWN",
     "FollowGoal",
     "Goal",

@@ -58,6 +58,11 @@ class FollowGoal(Goal):
         return FOLLOW
 
     @property
+    def joint_names(self) -> list[str]:
+        """The joints that it moves."""
+        return [*self.names]
+
+    @property
     def is_endless(self) -> bool:
         """Always: it goes on until it is stopped, or no target comes."""
         return True

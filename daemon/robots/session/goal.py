@@ -37,6 +37,10 @@ class Goal(ABC):
         Who asked for it, for people; None where that is not known.
     transaction : str or None
         That of the request.
+    is_beside : bool
+        Whether it plays beside others, on joints of its own.
+    is_stopped : bool
+        Whether it was stopped, and not all that plays.
     """
 
     goal_id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -45,6 +49,8 @@ class Goal(ABC):
     expires_at: float | None = None
     asked_by: str | None = None
     transaction: str | None = None
+    is_beside: bool = False
+    is_stopped: bool = False
 
     @property
     @abstractmethod
@@ -70,6 +76,30 @@ class Goal(ABC):
     def frames_per_tick(self) -> float:
         """How many frames of its file lie between two setpoints."""
         return 1.0
+
+    @property
+    def joint_names(self) -> list[str]:
+        """The joints that it moves."""
+        return [] if self.plan is None else self.plan.joints_driven
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it begins on a robot alone that plays nothing."""
+        return self.plan is None
+
+    def why_not_beside(self, other: Goal) -> str:
+        """Return why it cannot begin while another goal plays; '' where it can."""
+        own, its = self.plan, other.plan
+        if own is None or its is None:
+            return "what follows targets has the robot to itself"
+        if (shared := own.driven & its.driven).any():
+            return f"{own.motion} moves joint '{own.joints[int(shared.argmax())]}', too"
+        if own.rate_hz != its.rate_hz:
+            rates = f"{own.rate_hz:g} rows a second, and {its.motion} {its.rate_hz:g}"
+            return f"{own.motion} has {rates}; they need the same"
+        if self.is_alone:
+            return f"{own.motion} begins at an appointed time, or from beyond a limit; that it does alone"
+        return ""
 
     def drift(self) -> Drift | None:
         """Return what counts how far it is from its appointed time; None where it has none."""
@@ -151,6 +181,11 @@ class MotionGoal(Goal):
     def frames_per_tick(self) -> float:
         """How many frames of its file lie between two rows."""
         return self.plan.frames_per_tick
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it begins at an appointed time, or from beyond a limit."""
+        return self.start_at is not None or self.from_beyond
 
     @property
     def start_at(self) -> float | None:

@@ -175,12 +175,15 @@ class GoalPlanner:
         if request.start_at is not None and self.clock is not None:
             checked_clock(self._name, self.clock)
 
-    def playback_to(self, request: GotoRequest) -> Playback:
-        """Return the playback to the posture that a request names or lists; raises RequestError."""
+    def playback_to(self, request: GotoRequest, rate_hz: float = POSE_RATE_HZ) -> Playback:
+        """Return the playback to the posture that a request names or lists; raises RequestError.
+
+        `rate_hz`: of its ticks, which is that of what it is to play beside.
+        """
         if (request.pose is None) == (request.joints is None):
             problem = "a posture is either a pose or joints"
             raise RequestError("INVALID_REQUEST", self._name, problem, hint="give one of the two")
-        return self._playback_to(request.pose, request.joints)
+        return self._playback_to(request.pose, request.joints, rate_hz)
 
     def playback_to_park(self) -> Playback:
         """Return the playback to the pose `park`; raises RequestError if the joints cannot go there."""
@@ -192,14 +195,16 @@ class GoalPlanner:
         pose = park.ends_at + self.joint_map.nearest(held, park.ends_at, park.plan.driven)
         return bool((pose == held)[park.plan.driven].all())
 
-    def _playback_to(self, pose: str | None, joints: Mapping[str, float] | None) -> Playback:
+    def _playback_to(
+        self, pose: str | None, joints: Mapping[str, float] | None, rate_hz: float = POSE_RATE_HZ
+    ) -> Playback:
         poses = self._settings.poses
         if pose is not None and pose not in poses:
             known = f"there are {listed(poses)}" if poses else "there are no poses at all"
             problem = f"no pose '{echoed(pose)}'"
             raise RequestError("UNKNOWN_POSE", self._name, problem, known, nearest(pose, poses))
         positions = poses[pose] if pose is not None else joints or {}
-        rate_hz = min(POSE_RATE_HZ, self._library.max_rate_hz)
+        rate_hz = min(rate_hz, self._library.max_rate_hz)
         try:
             return whole(plan_pose(pose or "goto", positions, self.joint_map, self._settings, rate_hz))
         except (PlanError, JointMapError) as error:
@@ -481,6 +486,7 @@ def _play_of(
         from_beyond=goal.from_beyond,
         expires_at=expires_at,
         turned=turned,
+        beside=goal.is_beside,
     )
 
 

@@ -167,6 +167,7 @@ class RobotSession:
     - `message`: why the robot is offline or in fault
     - `alarms`: checks that fail now, each with why
     - `goal`: what was sent to play, and is not known to have ended
+    - `beside`: likewise, what plays beside it, each on joints of its own
     - `last`: how the last goal ended that has begun
     - `begin`: what is about to play; what waits has come after it
     - `queue`: what waits, in the order in which it would play
@@ -186,6 +187,7 @@ class RobotSession:
         self.message = "starting"
         self.alarms: dict[str, str] = {}
         self.goal: Goal | None = None
+        self.beside: list[Goal] = []
         self.last: messages.Ended | None = None
         self.begin: Begin | None = None
         self.queue: list[Goal] = []
@@ -233,9 +235,14 @@ class RobotSession:
         return f"{self.state} with torque {'on' if self.known.torque else 'off'}"
 
     @property
+    def goals(self) -> list[Goal]:
+        """All that plays, what plays beside others last."""
+        return [self.goal, *self.beside] if self.goal else [*self.beside]
+
+    @property
     def rests(self) -> bool:
         """Whether nothing plays, waits or is about to begin, and nothing moves."""
-        return not (self.goal or self.begin or self.queue) and self.state not in ACTIVE
+        return not (self.goals or self.begin or self.queue) and self.state not in ACTIVE
 
     @property
     def stands(self) -> bool:
@@ -293,8 +300,9 @@ class RobotSession:
 
     def busy(self, fix: str = "stop it first, replace it, or queue behind it") -> RequestError:
         """Return the refusal of a robot that plays, with what the client can do."""
-        what = f"busy with {self.goal.motion if self.goal else 'another motion'}"
-        goal_id = {"goal_id": self.goal.goal_id} if self.goal else {}
+        goal = next(iter(self.goals), None)
+        what = f"busy with {goal.motion if goal else 'another motion'}"
+        goal_id = {"goal_id": goal.goal_id} if goal else {}
         return RequestError("BUSY", self._robot, what, "one motion plays at a time", fix, **goal_id)
 
     # -- what its stream process does -----------------------------------------------------------------------
@@ -323,13 +331,14 @@ class RobotSession:
         self._settle_removed()
         if self.state in HALTED:
             self.clear_queue(ResultCode.CANCELED, f"the robot is in {self.state}")
-        self._refuse_stranger(changed.goal_id)
+        self._refuse_strangers(changed)
         if self.state is State.TEACHING and self.teaching is None:
             self._stop(messages.Stop(ResultCode.CANCELED, LOST_ALREADY))
         for what in filter(None, follows):
             self._follow(what)
         if before is OFFLINE:
             self._note(Opening, {})
+        self._start_waiting()
         self._advance()
 
     def lose(self, reason: str, *, failed: bool = True) -> None:
@@ -340,8 +349,8 @@ class RobotSession:
         self.message = reason
         self.alarms.clear()
         self._settle_removed()
-        if self.goal is not None:
-            self._conclude(messages.Ended(self.goal.goal_id, ResultCode.COMM_LOST, reason, None))
+        for goal in self.goals:
+            self._conclude(messages.Ended(goal.goal_id, ResultCode.COMM_LOST, reason, None))
         if self.teaching is not None:
             truth = messages.DROPS if self.teaching == "released" else messages.MAY_DROP
             message = f"{reason}; {truth}"
@@ -369,27 +378,33 @@ class RobotSession:
 
     def _conclude(self, ended: messages.Ended) -> str | None:
         """End what plays, and return what follows by itself."""
-        goal = self.goal
-        if goal is None or goal.goal_id != ended.goal_id:
+        goal = next((goal for goal in self.goals if goal.goal_id == ended.goal_id), None)
+        if goal is None:
             what = f"a result for goal {ended.goal_id}, which is not active: {ended.code}"
             self._outlet.warn(what)
             return None
-        self.goal, self.last, self.chained = None, ended, None
-        if (following := self._flows_into(ended)) is not None:
-            self._flow(goal, following, ended)
-            return None
+        is_base, self.last = goal is self.goal, ended
+        self.goal = None if is_base else self.goal
+        self.beside = [other for other in self.beside if other is not goal]
+        if is_base:
+            self.chained = None
+            if (following := self._flows_into(ended)) is not None:
+                self._flow(goal, following, ended)
+                return None
         follows: Follows | None = None
         why_not = ""
         if ended.code != ResultCode.SUCCESSFUL:
             why_not = f"{goal.motion}, before it, ended with {ended.code}"
-        elif goal.number <= self.stopped:
+        elif goal.number <= self.stopped or goal.is_stopped:
             why_not = f"{goal.motion}, before it, was stopped"
-        elif not self.stands:
+        elif not (self.stands or self.goals):
             why_not = f"the robot is in {self.state}"
-        elif self.queue or goal.motion != "park":
-            follows = "queue" if self.queue else self._on_end
+        elif self.queue:
+            follows = "queue" if self._may_start(self.queue[0]) else None
+        elif goal.motion != "park" and not self.goals:
+            follows = self._on_end
         self._outlet.report_result(goal, ended, follows)
-        if why_not and self.begin is None:  # else what waits, waits for that
+        if why_not and is_base and self._begin_of_base is None:  # else what waits, waits for that
             self.clear_queue(ResultCode.CANCELED, why_not)
         return follows
 
@@ -424,7 +439,7 @@ class RobotSession:
 
     def moving(self, goal_id: str) -> Goal | None:
         """Return the goal that moves the robot, or overlaps with it, by its id; None for any other."""
-        goals = (self.goal, self.flowed, self.chained, *(removed.goal for removed in self._removed))
+        goals = (*self.goals, self.flowed, self.chained, *(removed.goal for removed in self._removed))
         return next((goal for goal in goals if goal is not None and goal.goal_id == goal_id), None)
 
     def _conclude_teaching(self, ended: messages.TeachingEnded) -> None:
@@ -434,7 +449,7 @@ class RobotSession:
     def _follow(self, what: str) -> None:
         """Go on with what waits, or do what `on_end` asks for."""
         if what == "queue":
-            self._start_next()
+            self._start_waiting()
         elif what == "release":
             self.release()
         elif what == "park":
@@ -443,11 +458,15 @@ class RobotSession:
             except RequestError as error:
                 self._outlet.report("event", {"kind": "not_parked", "message": str(error)})
 
-    def _refuse_stranger(self, goal_id: str | None) -> None:
+    def _refuse_strangers(self, changed: messages.Changed) -> None:
         """Stop what plays though it is known to have ended: it was sent while its robot was being lost."""
-        is_known = goal_id is None or (self.goal is not None and self.goal.goal_id == goal_id)
+        known = {goal.goal_id for goal in self.goals}
+        is_known = changed.goal_id is None or changed.goal_id in known
         if not is_known and self.state is not State.STOPPING:
             self._stop(messages.Stop(ResultCode.CANCELED, LOST_ALREADY))
+        for goal_id, state in changed.beside.items():
+            if goal_id not in known and state != State.STOPPING:
+                self._send(messages.Stop(ResultCode.CANCELED, LOST_ALREADY, goal_id=goal_id))
 
     # -- what is to begin -----------------------------------------------------------------------------------
 
@@ -462,11 +481,47 @@ class RobotSession:
             replaced, fix = "a newer request replaced it", "send it again after that"
             before.outcome = RequestError("PREEMPTED", self._robot, did_not, replaced, fix)
         self.clear_queue(ResultCode.PREEMPTED, reason)
-        if self.goal is not None:
+        if self.goals:
             self._send(messages.Stop(ResultCode.PREEMPTED, reason))
         self.stopped = self.sent
         self._advance()
         return begin
+
+    def begin_beside(self, goal: Goal, problem: str) -> Begin:
+        """Begin a goal while others play on, of which none moves a joint of its own.
+
+        Raises RequestError: BUSY.
+        """
+        if self.begin is not None:
+            raise self.busy("another motion is about to begin; send it again")
+        self.refuse_in_the_way(goal)
+        begin = self.begin = Begin("rest", goal=goal, problem=problem)
+        self._pending.append(begin)
+        self._advance()
+        return begin
+
+    def in_the_way(self, goal: Goal) -> list[Goal]:
+        """Return what plays, or is flowed into next, that a goal cannot play beside."""
+        others = [*self.goals, *([self.chained] if self.chained else [])]
+        return [other for other in others if other is not goal and goal.why_not_beside(other)]
+
+    def refuse_in_the_way(self, goal: Goal) -> None:
+        """Refuse a goal that cannot play beside what plays; raises RequestError: BUSY."""
+        for other in self.in_the_way(goal):
+            what, fix = f"busy with {other.motion}", "play it afterwards, or replace that"
+            reason = goal.why_not_beside(other)
+            raise RequestError("BUSY", self._robot, what, reason, fix, goal_id=other.goal_id)
+
+    @property
+    def _begin_of_base(self) -> Begin | None:
+        """What is about to play alone."""
+        return None if self.begin is not None and self.begin.goal.is_beside else self.begin
+
+    @property
+    def _base_moves(self) -> bool:
+        """Whether anything moves that does not play beside others."""
+        only_beside = self.known.goal_id is None and bool(self.known.beside)
+        return self.goal is not None or (self.state in ACTIVE and not only_beside)
 
     def start(self, goal: Goal) -> dict[str, Any]:
         """Send a goal, to begin where the robot holds; return what its answer holds.
@@ -477,13 +532,16 @@ class RobotSession:
             raise RequestError("OFFLINE", self._robot, "the robot went offline", self.message)
         self.sent, answer = self._outlet.begin(goal, self.known.reference)
         goal.number = self.sent
-        self.goal = goal
+        if goal.is_beside:
+            self.beside.append(goal)
+        else:
+            self.goal = goal
         return answer
 
     def _look_at_begin(self, begin: Begin) -> None:
         try:
             self.refuse_unless_able(begin.problem)
-            if self.goal is not None or self.state in ACTIVE:
+            if not begin.goal.is_beside and (self._base_moves or self.in_the_way(begin.goal)):
                 begin.awaits = "rest"
             elif not self.is_obeyed(self._unsettled):
                 begin.awaits = self._awaited
@@ -500,9 +558,9 @@ class RobotSession:
         """End a beginning; where it did not begin, what waits for it begins or ends."""
         begin.outcome, self.begin = outcome, None
         if self.goal is None and self.queue:
-            if self.is_ready:
+            if self._may_start(self.queue[0]):
                 self._start_next()
-            else:
+            elif not begin.goal.is_beside:
                 self.clear_queue(ResultCode.CANCELED, f"{begin.goal.motion}, before it, did not begin")
 
     def _cancel_begin(self) -> None:
@@ -520,8 +578,11 @@ class RobotSession:
         if len(self.queue) >= MOST_WAITING:
             what, fix = f"{MOST_WAITING} motions wait already", "clear the queue or wait"
             raise RequestError("BUSY", self._robot, what, "no more fit in", fix)
-        before = [self.begin.goal] if self.begin else [self.goal] if self._may_be_followed else []
+        begin = self._begin_of_base
+        before = [begin.goal] if begin else [self.goal] if self.goal and self._may_be_followed else []
         self._refuse_endless([*before, *self.queue, goal])
+        for other in self.in_the_way(goal):
+            self._refuse_endless([other, goal])
         self.queue.append(goal)
         self._outlet.report_state()
         self._look_at_chain()
@@ -543,7 +604,8 @@ class RobotSession:
     @property
     def _may_be_followed(self) -> bool:
         """Whether something plays that nothing has ended yet."""
-        return self.goal is not None and self.goal.number > self.stopped
+        goal = self.goal
+        return goal is not None and goal.number > self.stopped and not goal.is_stopped
 
     def move(self, goal_id: str, place: int) -> None:
         """Let a goal wait at another place, from 1; beyond the last it is the last.
@@ -616,9 +678,10 @@ class RobotSession:
             and isinstance(following, MotionGoal)
             and following.blend_s
             and self.begin is None
-            and before.number > self.stopped
+            and self._may_be_followed
             and self.known.goal_id == before.goal_id
             and self.state is not State.STOPPING
+            and not any(map(following.why_not_beside, self.beside))
         ):
             self._chain(before, following)
 
@@ -644,6 +707,17 @@ class RobotSession:
                 goal.blend_s = 0.0
                 self.chained = None if self.chained is goal else self.chained
 
+    def _may_start(self, goal: Goal) -> bool:
+        """Whether what waits could begin now: the robot holds, and all that moves is out of its way."""
+        holds = self.known.torque and not self.latched and self.state not in OUT_OF_ORDER
+        is_free = self.begin is None and not self._base_moves and not self.in_the_way(goal)
+        return is_free and holds and self.is_obeyed(self._unsettled)
+
+    def _start_waiting(self) -> None:
+        """Begin what waits, once what plays beside others is out of its way."""
+        if self.queue and self._may_start(self.queue[0]):
+            self._start_next()
+
     def _start_next(self) -> None:
         """Begin what waits; what cannot begin ends, and all that wait for it."""
         goal = self.queue.pop(0)
@@ -663,6 +737,11 @@ class RobotSession:
         self._cancel_begin()
         self._advance()
         return number
+
+    def stop_goal(self, goal: Goal, reason: str) -> int:
+        """Stop one goal softly that plays; what plays beside it plays on."""
+        goal.is_stopped = True
+        return self._send(messages.Stop(ResultCode.CANCELED, reason, goal_id=goal.goal_id))
 
     def end_goal(self, reason: str, details: dict[str, Any]) -> None:
         """Stop what plays softly; what is about to begin may begin."""
@@ -849,7 +928,7 @@ class RobotSession:
     def _look_at_seek(self, seek: Seek) -> None:
         if seek.is_sent:
             seek.outcome = {} if self.is_obeyed(seek.number) else None
-        elif self.goal is not seek.goal or seek.goal.number <= self.stopped or self.state is State.STOPPING:
+        elif self.goal is not seek.goal or not self._may_be_followed or self.state is State.STOPPING:
             ended = f"{seek.goal.motion} ended before"
             seek.outcome = RequestError("NOT_PLAYING", self._robot, ended, hint="play it again")
         elif self.is_obeyed(seek.number) and self.state is State.PAUSED and self.known.reference is not None:
@@ -861,9 +940,9 @@ class RobotSession:
 
     def _look_at_exit(self, leaving: Exit) -> None:
         if leaving.goal is not None or self.state in OUT_OF_ORDER:
-            if self.goal is None:
+            if not self.goals:
                 self.end_exit()
-        elif self.goal is None and self.state is State.IDLE and self.is_obeyed(self._unsettled):
+        elif not self.goals and self.state is State.IDLE and self.is_obeyed(self._unsettled):
             if leaving.releases or not self.known.torque or self._on_exit == "hold":
                 self.end_exit()
             elif self._on_exit == "release":

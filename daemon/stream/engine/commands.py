@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from motiond.drivers import DriverError
 
 from ...ipc import messages
-from ...ipc.states import ResultCode, State
+from ...ipc.states import ACTIVE, ResultCode, State
 from ...trajectory import Route, WayError, map_shared
 from .displacement import joined
 from .execution import Chained, Execution, Tolerances
@@ -27,11 +28,15 @@ if TYPE_CHECKING:
     from ..timing import Schedule
     from .actuators import Actuators
     from .following import Following
-    from .player import Player
+    from .layers import Layers
     from .teaching import Teaching
     from .watch import Watch
 
     Command: TypeAlias = messages.Command | messages.Notice
+
+
+BESIDE = (ACTIVE | {State.IDLE}) - {State.TEACHING, State.FOLLOWING}
+"""States of the base in which goals play beside it."""
 
 
 def restart(driver: Driver, actuators: Sequence[str]) -> messages.Rebooted:
@@ -50,7 +55,7 @@ class CommandHandler:
     def __init__(
         self,
         *,
-        player: Player,
+        layers: Layers,
         teaching: Teaching,
         following: Following,
         actuators: Actuators,
@@ -59,7 +64,8 @@ class CommandHandler:
         report: Callable[[messages.Notice], None],
         refused: list[messages.Ended],
     ) -> None:
-        self._player, self._teaching, self._actuators = player, teaching, actuators
+        self._layers, self._teaching, self._actuators = layers, teaching, actuators
+        player = self._player = layers.base
         self._following = following
         self._watch, self._schedule = watch, schedule
         self._report, self._refused = report, refused
@@ -68,7 +74,7 @@ class CommandHandler:
             messages.Heartbeat: lambda: None,
             messages.Disable: self._disable,
             messages.Pause: player.pause,
-            messages.Estop: player.estop,
+            messages.Estop: layers.estop,
             messages.Reset: self._reset,
             messages.Shutdown: lambda: self.shut_down("the daemon shuts down"),
         }
@@ -76,7 +82,7 @@ class CommandHandler:
     def shut_down(self, message: str) -> None:
         """Stop softly, and take no play any more."""
         self.shutting_down = True
-        self._player.stop(ResultCode.CANCELED, message)
+        self._layers.stop(ResultCode.CANCELED, message)
 
     def obey(self, command: Command, fds: list[int]) -> None:
         """Do what a command asks for, and close its descriptors.
@@ -100,7 +106,8 @@ class CommandHandler:
                 case messages.Teach():
                     self._teach(command)
                 case messages.Stop():
-                    self._player.stop(ResultCode(command.code), command.message, command.details)
+                    code, goal_id = ResultCode(command.code), command.goal_id
+                    self._layers.stop(code, command.message, command.details, goal_id)
                 case _:
                     self._obey_other(command)
         finally:
@@ -146,7 +153,7 @@ class CommandHandler:
             self._take_hold()
 
     def _disable(self) -> None:
-        if self._player.state is State.IDLE:
+        if self._player.state is State.IDLE and not self._layers.any:
             self._actuators.driver.disable()
             self._player.release()
 
@@ -170,6 +177,8 @@ class CommandHandler:
         late = _expired(teach.expires_at)
         if late or self.shutting_down:
             self._teaching.refuse(f"it {late}" if late else "the robot shuts down")
+        elif self._layers.any:
+            self._teaching.refuse(f"the robot is {self._layers.shown.state}; it cannot be taught now")
         else:
             self._teaching.begin(teach.mode)
 
@@ -177,6 +186,8 @@ class CommandHandler:
         late = _expired(follow.expires_at)
         if late or self.shutting_down:
             refusal = f"it {late}" if late else "the robot shuts down; it cannot follow now"
+        elif self._layers.any:
+            refusal = f"the robot is {self._layers.shown.state}; it cannot follow now"
         else:
             refusal = self._following.begin(follow)
         if refusal:
@@ -189,7 +200,7 @@ class CommandHandler:
         if late := _expired(resume.expires_at):
             self._report(messages.Happened("warning", f"not resumed; it {late}"))
             return
-        if player.slowing:  # in full motion, a resume must not make the checks forget
+        if player.slowing and not self._layers.any:  # in full motion, the checks must not forget
             self._watch.start_motion()
         if player.state is not State.PAUSED or player.execution is None:
             player.resume()
@@ -231,6 +242,7 @@ class CommandHandler:
         found = ways.describe(start, self._player.position)
         try:
             track = ways.plan(start, target + turned, rate_hz, from_beyond=from_beyond)
+            track = replace(track, driven=~self._layers.driven) if self._layers.any else track
         except WayError as error:
             what = f"{_moved(found)}; there is no way back; {error}"
             return None, f"{what}; move it back by hand, or switch torque off and on"
@@ -246,15 +258,17 @@ class CommandHandler:
     def _play(self, play: messages.Play, fds: list[int]) -> None:
         approach, motion, return_track = (map_shared(fd) for fd in fds)
         turned = _total(play.turned, None)
-        period_s = 1.0 / motion.rate_hz
-        refusal = self._refusal(play) or self._actuators.set_period(period_s)
+        period_s, layers = 1.0 / motion.rate_hz, self._layers
+        refusal = self._refusal(play, motion)
+        if refusal is None and not layers.active:
+            refusal = self._actuators.set_period(period_s)
         back, not_before, follows = None, 0, "it goes back at approach speed first"
         if refusal is None and play.from_beyond:
             follows = "it goes on slowly from where it is"
             back, refusal = self._plan_from_beyond(approach, motion)
             if back:
                 approach, turned = back.track, _total(play.turned, back.turned)
-        elif refusal is None:
+        elif refusal is None and not play.beside:
             back, refusal = self._plan_back(self._player.position, motion.rate_hz)
             if back:
                 approach, turned = back.before(approach), _total(play.turned, back.turned)
@@ -265,21 +279,50 @@ class CommandHandler:
         if refusal:
             self._refused.append(messages.Ended(play.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
             return
-        if play.start_s is None:
+        if play.start_s is None and not layers.active:
             self._schedule.start_grid(period_s)
-        self._watch.start_motion()
         route = Route(approach, motion, return_track, play.passes)
-        self._player.play(_execution_of(play, route, not_before, turned))
+        self._begin(_execution_of(play, route, not_before, turned), beside=play.beside)
         self._go_back(back, follows)
 
-    def _refusal(self, play: messages.Play) -> str | None:
-        player = self._player
+    def _begin(self, execution: Execution, *, beside: bool) -> None:
+        if not self._layers.any:
+            self._watch.start_motion()
+        if beside:
+            self._layers.begin(execution)
+        else:
+            self._player.play(execution)
+
+    def _refusal(self, play: messages.Play, motion: Track) -> str | None:
+        player, layers = self._player, self._layers
         if late := _expired(play.expires_at):
             return f"it {late}"
-        if player.state is not State.IDLE or not player.torque or self.shutting_down:
+        able = player.state in BESIDE if play.beside else player.state is State.IDLE
+        able &= player.pursuit is None
+        if not able or not player.torque or self.shutting_down:
             return f"the robot is {player.state}{'' if player.torque else ', released'}; it cannot play now"
-        if player.position.tolist() != play.start:
+        if layers.active and (refusal := self._refusal_beside(play, motion)):
+            return refusal
+        compared = motion.driven if layers.active else slice(None)
+        if (player.position != np.array(play.start))[compared].any():
             return "the robot is not where the approach was planned from; ask again"
+        return None
+
+    def _refusal_beside(self, play: messages.Play, motion: Track) -> str | None:
+        """Return why a goal does not play beside what plays already."""
+        layers, player = self._layers, self._player
+        if (taken := layers.overlap(motion.driven)).any():
+            return f"joint '{player.joints[int(taken.argmax())]}' moves already; play it afterwards"
+        if 1.0 / motion.rate_hz != self._schedule.period_s:
+            rates = f"{motion.rate_hz:g} rows a second, and what plays {1.0 / self._schedule.period_s:g}"
+            return f"it has {rates}; only one rate is played at a time"
+        if play.start_s is not None or play.from_beyond:
+            return "what plays beside others begins at once, from within its limits; play it alone"
+        if play.beside and player.displaced is not None:
+            return "the robot goes back to where it held; ask again"
+        moved = self._watch.displaced() if play.beside else None
+        if moved is not None and (moved != player.position)[motion.driven].any():
+            return f"{_moved(self._watch.ways.describe(moved, player.position))}; play it alone"
         return None
 
     def _chain(self, chain: messages.Chain, fds: list[int]) -> None:
@@ -287,7 +330,9 @@ class CommandHandler:
         player, play = self._player, chain.play
         blend, motion, return_track = (map_shared(fd) for fd in fds)
         playing, reason = player.execution, "it came too late"
-        if playing is not None and playing.goal_id == chain.before:
+        if ((blend.driven | motion.driven) & self._layers.driven).any():
+            reason = "joints of it move already"
+        elif playing is not None and playing.goal_id == chain.before:
             route = Route(blend, motion, return_track, play.passes)
             execution = _execution_of(play, route, 0, _total(play.turned, None))
             reason = player.chain(Chained(execution, play.motion, blend, chain.speed_limit))
@@ -302,7 +347,8 @@ class CommandHandler:
     def _seek(self, seek: messages.Seek, fd: int) -> None:
         player = self._player
         sought = player.execution is not None and player.execution.goal_id == seek.goal_id
-        if not sought or player.position.tolist() != seek.start:
+        held = ~self._layers.driven
+        if not sought or (player.position != np.array(seek.start))[held].any():
             message = "the robot is not where the way was planned from; ask again"
             self._report(messages.Happened("not_sought", message))
             return

@@ -95,8 +95,12 @@ class Displacement:
             held = np.abs(mean) <= self._near if bounded else np.isfinite(mean)
             np.copyto(self.ordinary, mean, where=held)
 
-    def begin_from(self, reference: Floats, measured: Floats) -> Floats | None:
+    def begin_from(
+        self, reference: Floats, measured: Floats, moving: Booleans | None = None
+    ) -> Floats | None:
         """Return from where to begin, shape (joints,); None where nothing has been moved.
+
+        `moving` (joints,): the joints that are not held, as they play beside.
 
         What was moved begins where it is, with the error that held it before, and what follows it, or is
         followed by it, too; the rest begins where it holds.
@@ -109,6 +113,8 @@ class Displacement:
             moved = np.abs(error) > self._near + self._first
         moved = of_all(np.logical_or, moved, self._leaders)
         moved &= ~self._may_move & np.isfinite(measured)
+        if moving is not None:
+            moved &= ~moving
         return np.where(moved, measured + self.ordinary, reference) if moved.any() else None
 
 

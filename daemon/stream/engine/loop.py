@@ -25,7 +25,9 @@ from ...ipc.states import ResultCode, State
 from ..timing import Schedule
 from .actuators import Actuators
 from .commands import CommandHandler
+from .execution import Execution
 from .following import Following
+from .layers import Layers
 from .player import Player
 from .pursuit import Pursuit
 from .teaching import Teaching
@@ -100,6 +102,7 @@ class StreamLoop:
         self.record = Record(len(setup.joints))
         reference = self.record["reference_position"], self.record["reference_velocity"]
         self.player = Player(setup.joints, setup.units, *reference)
+        self._layers = Layers(self.player)
         self.schedule = Schedule(
             clock, 1.0 / setup.idle_rate_hz, setup.max_lateness_s, setup.max_skip_s, 1.0 / driver.max_rate_hz
         )
@@ -108,7 +111,7 @@ class StreamLoop:
         self._ended: list[messages.Ended] = []
         self._watcher = Watch(
             setup,
-            self.player,
+            self._layers,
             self._actuators,
             self.schedule,
             report=self._outbox.append,
@@ -124,7 +127,7 @@ class StreamLoop:
             report=self._outbox.append,
         )
         self._commands = CommandHandler(
-            player=self.player,
+            layers=self._layers,
             teaching=self._teaching,
             following=self._following,
             actuators=self._actuators,
@@ -138,7 +141,7 @@ class StreamLoop:
         self._daemon: int | None = channel.fileno()
         self._daemon_timeout_s = setup.daemon_timeout_s or math.inf
         self._silent_at_s = clock.now() + self._daemon_timeout_s
-        self._sent_changes = self._sent_torque = self._sent_after = 0
+        self._sent_changes = self._sent_torque = self._sent_after = self._sent_layers = 0
         self._suspended_s = clock.suspended_s()
         self._errors = 0
         self.lost = ""
@@ -155,20 +158,20 @@ class StreamLoop:
 
     def step(self) -> bool:
         """Wait for the next tick and do what is due; False once it is time to leave."""
-        player, schedule, due = self.player, self.schedule, 1
-        if not player.active:
+        player, layers, schedule, due = self.player, self._layers, self.schedule, 1
+        if not (player.active or layers.any):
             lateness_s = schedule.wait_at_rest(self.channel.fileno())
         elif schedule.looks > 1 and not self._look_around():
             lateness_s = 0.0
         else:
-            due, lateness_s = schedule.wait(paused=player.state is PAUSED)
+            due, lateness_s = schedule.wait(paused=player.state is PAUSED and not layers.any)
             if due > 1:
                 self._refuse_late(lateness_s)
         if (suspended_s := self.clock.suspended_s() - self._suspended_s) > LEAST_SUSPEND_S:
             self._suspended_s += suspended_s
             self._wake_from(suspended_s)
         self._take_commands()
-        if not player.active and (self.lost or self._commands.shutting_down):
+        if (self.lost or self._commands.shutting_down) and not layers.active:
             self._finish()
             return False
         self._tick(due, lateness_s)
@@ -181,12 +184,13 @@ class StreamLoop:
         Returns whether there is a row to wait for; False where a tick is due at once, as the motion has
         ended.
         """
-        player, schedule = self.player, self.schedule
-        look, goals = 1, player.goal_count
-        while look < schedule.looks and player.active:
-            is_due = schedule.wait_for_look(look, self._daemon, paused=player.state is PAUSED)
+        player, layers, schedule = self.player, self._layers, self.schedule
+        look, grids = 1, schedule.grids
+        while look < schedule.looks and layers.active:
+            paused = player.state is PAUSED and not layers.any
+            is_due = schedule.wait_for_look(look, self._daemon, paused=paused)
             self._take_commands()
-            if not player.active or player.goal_count != goals:
+            if not layers.active or schedule.grids != grids:
                 return False
             if is_due:
                 if schedule.is_time_to_read(look):
@@ -195,19 +199,20 @@ class StreamLoop:
                 look = schedule.look_after(look)
             self.ring.beat()
             self._send_notices()
-        return player.active
+        return layers.active
 
     def _refuse_late(self, lateness_s: float) -> None:
         """Slow down after a tick that came later than `max_lateness_s`."""
         allowed_s = self.schedule.max_lateness_s
         player = self.player
-        if lateness_s > allowed_s and not (player.clock.at_rest and player.pursuit is None):
+        rests = player.clock.at_rest and player.pursuit is None and not self._layers.any
+        if lateness_s > allowed_s and not rests:
             message = (
                 f"a tick came {lateness_s:.3f} s late; max_lateness_s is {allowed_s:g} s; "
                 "ease the load on the machine or grant SCHED_FIFO"
             )
             self._happened("deadline_missed", message)
-            self.player.stop(ResultCode.DEADLINE_MISSED, message)
+            self._layers.stop(ResultCode.DEADLINE_MISSED, message)
 
     def _wake_from(self, suspended_s: float) -> None:
         """Look whether the actuators still hold after a suspend; a motion stops softly where they do.
@@ -220,7 +225,8 @@ class StreamLoop:
         self._happened("suspended", message)
         if player.torque and not player.halted and not self._verified(f"{message}; "):
             return
-        player.stop(ResultCode.DEADLINE_MISSED, f"{message}; no motion goes on after that; play it again")
+        message = f"{message}; no motion goes on after that; play it again"
+        self._layers.stop(ResultCode.DEADLINE_MISSED, message)
 
     def _verified(self, reason: str = "") -> bool:
         """Whether all actuators hold and take setpoints, as the driver finds out now; if not, a fault."""
@@ -241,7 +247,7 @@ class StreamLoop:
         )
         message = f"{reason}; nobody could stop the robot; look at what kept the daemon busy, or raise it"
         log.warning("%s: %s", self.setup.robot, message)
-        self.player.stop(ResultCode.CANCELED, message)
+        self._layers.stop(ResultCode.CANCELED, message)
 
     def _finish(self) -> None:
         """Halt if that was asked for last, and send how the last goal ended."""
@@ -252,8 +258,11 @@ class StreamLoop:
     # -- one tick -------------------------------------------------------------------------------------------
 
     def _tick(self, due: int, lateness_s: float) -> None:
-        player, clock, schedule = self.player, self.clock, self.schedule
-        player.tick(1 if due == 1 else schedule.ticks_to_move(due, lateness_s, active=player.active), due)
+        player, layers, clock, schedule = self.player, self._layers, self.clock, self.schedule
+        ticks = 1 if due == 1 else schedule.ticks_to_move(due, lateness_s, active=layers.active)
+        player.tick(ticks, due)
+        if layers.any:
+            layers.tick(ticks, due)
         begun_s = clock.now()
         self._write()
         written_s = clock.now()
@@ -282,12 +291,12 @@ class StreamLoop:
             np.minimum.reduce(self._actuators.stamps_s),
         )
         self.ring.put(self.record.data)
-        while player.passed:
-            self._outbox.append(self._reached(player.passed.pop(0), lateness_s))
+        if player.passed or layers.any:
+            self._outbox += (self._reached(passed, lateness_s) for passed in layers.take_passed())
 
     def _watch(self, now_s: float) -> None:
         """Stop what moves if the daemon is silent, and compare feedback with what is allowed."""
-        if now_s > self._silent_at_s and self.player.active:
+        if now_s > self._silent_at_s and self._layers.active:
             self._miss_daemon()
         self._watcher.look(now_s)
         if self.player.in_hand:
@@ -331,7 +340,7 @@ class StreamLoop:
         code = ResultCode.COMM_LOST if isinstance(error, CommunicationLost) else ResultCode.HARDWARE_FAULT
         message = f"{reason}{error}" or type(error).__name__
         self._happened("fault", message)
-        self.player.fault(code, message, {"where": error.where} if isinstance(error, DriverError) else {})
+        self._layers.fault(code, message, {"where": error.where} if isinstance(error, DriverError) else {})
         if code is ResultCode.COMM_LOST:
             self._give_up(message)
 
@@ -368,6 +377,7 @@ class StreamLoop:
             self.player.changes != self._sent_changes
             or self._actuators.torque_changes != self._sent_torque
             or self.channel.received != self._sent_after
+            or (self._layers.any and self._layers.changes != self._sent_layers)
             or self._ended
         ):
             self._outbox.append(self._changed())
@@ -377,14 +387,16 @@ class StreamLoop:
             send_waiting(self.channel, self._outbox)
 
     def _changed(self) -> messages.Changed:
-        player, actuators = self.player, self._actuators
+        player, layers, actuators = self.player, self._layers, self._actuators
         self._sent_changes, self._sent_torque = player.changes, actuators.torque_changes
         self._sent_after = self.channel.received
-        if player.results:
-            self._end_goals()
+        beside = layers.any
+        if results := layers.take_results():
+            self._end_goals(results, beside=beside)
+        self._sent_layers = layers.changes
         taught = self._taught()
         changed = messages.Changed(
-            player.state,
+            layers.shown.state,
             player.torque,
             goal.goal_id if (goal := player.pursuit or player.execution) else None,
             player.position.tolist() if player.torque else None,
@@ -393,22 +405,25 @@ class StreamLoop:
             actuators.torque.tolist(),
             [*self._ended],
             taught,
+            layers.states,
             self._sent_after,
         )
         self._ended.clear()
         return changed
 
-    def _end_goals(self) -> None:
-        player, setup = self.player, self.setup
-        error = np.abs(player.position - self._actuators.measured)
-        for result in player.results:
-            notice = ended(result, setup.joints, setup.units, error, self._watcher.checks.stalled)
-            if isinstance(pursuit := result.execution, Pursuit):
-                notice.details["follow"] = facts = pursuit.facts(self._actuators.measured)
-                self._outbox.append(messages.Followed(pursuit.goal_id, **facts))
+    def _end_goals(self, results: Sequence[Result], *, beside: bool) -> None:
+        """Note how goals have ended; one that played beside others answers for its own joints."""
+        setup, stalled, measured = self.setup, self._watcher.checks.stalled, self._actuators.measured
+        error, everywhere = np.abs(self.player.position - measured), np.ones_like(stalled)
+        for result in results:
+            execution = result.execution
+            own = execution.route.motion.driven if beside and isinstance(execution, Execution) else everywhere
+            notice = ended(result, setup.joints, setup.units, np.where(own, error, np.nan), stalled & own)
+            if isinstance(execution, Pursuit):
+                notice.details["follow"] = facts = execution.facts(measured)
+                self._outbox.append(messages.Followed(execution.goal_id, **facts))
             self._ended.append(notice)
-        player.results.clear()
-        if player.execution is None:
+        if not self._layers.active:
             self._actuators.set_period(self.schedule.idle_period_s)
 
     def _taught(self) -> list[messages.TeachingEnded]:

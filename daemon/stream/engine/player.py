@@ -306,6 +306,14 @@ class Player:
         """Whether the setpoint stands still, also where it waits."""
         return not self.active or self.state is PAUSED or self.phase is WAIT
 
+    @property
+    def tracks(self) -> list[Track]:
+        """The motion that plays, and what it flows into, or has just flowed out of."""
+        chains = [chained for chained in (self._chained, self._blend) if chained is not None]
+        executions = [chained.execution for chained in chains]
+        executions += [self.execution] if self.execution is not None else []
+        return [chained.blend for chained in chains] + [one.route.motion for one in executions]
+
     # -- what it flows into ---------------------------------------------------------------------------------
 
     @property

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .actuators import Actuators
     from .checks import CheckFailure
     from .execution import Excess, Execution
+    from .layers import Layers
     from .player import Player
     from .pursuit import Pursuit
 
@@ -114,7 +115,7 @@ class Watch:
     def __init__(
         self,
         setup: Setup,
-        player: Player,
+        layers: Layers,
         actuators: Actuators,
         schedule: Schedule,
         *,
@@ -123,7 +124,8 @@ class Watch:
     ) -> None:
         limits = setup.limits
         self.checks = Checks(limits, setup.joints, setup.units, setup.actuators)
-        self._player, self._actuators, self._schedule = player, actuators, schedule
+        self._player, self._layers = layers.base, layers
+        self._actuators, self._schedule = actuators, schedule
         self._report, self._verified = report, verified
         self.ways = WaysBack(setup, actuators.driver.limits)
         self._may_stall = any(limits.may_stall)
@@ -133,7 +135,7 @@ class Watch:
         looks = math.ceil(schedule.idle_period_s / CHECK_PERIOD_S)
         self._checks_at_rest = range(min(self.checks.count, max(1, looks)))
         self._unknown, self._nothing = np.full(len(setup.joints), np.nan), np.zeros(len(setup.joints))
-        self._kind = Hold.NONE
+        self._kind, self._beside = Hold.NONE, False
 
     def look(self, now_s: float) -> None:
         """Check what was read in this tick; without torque there is nothing to watch but a hand."""
@@ -143,7 +145,7 @@ class Watch:
             if player.in_hand:
                 actuators = self._actuators
                 self._judge(self.checks.check_feedback(actuators.record, actuators.stamps_s, now_s))
-        elif not player.active:
+        elif player.halted or not (player.active or self._layers.any):
             self._note(HALTED if player.halted else HELD, now_s)
             for _ in self._checks_at_rest:
                 self._check(now_s)
@@ -164,7 +166,20 @@ class Watch:
 
     def _watch_tolerances(self) -> None:
         forgiven = self.checks.forgiven if self._may_stall else None
-        watch_tolerances(self._player, self._actuators.measured, forgiven, self._verified)
+        if self._layers.any:
+            self._watch_layers(forgiven)
+        else:
+            watch_tolerances(self._player, self._actuators.measured, forgiven, self._verified)
+
+    def _watch_layers(self, forgiven: Booleans | None) -> None:
+        """Hold each goal to its tolerances at its own joints; where one breaks them, all goals stop."""
+        layers = self._layers
+        for player, of_others in layers.parts():
+            may = of_others if forgiven is None else of_others | forgiven
+            was = player.state
+            watch_tolerances(player, self._actuators.measured, may, self._verified)
+            if player.state is STOPPING and was is not STOPPING:
+                layers.stop(ResultCode.CANCELED, "stopped, as a joint of a goal beside it broke a tolerance")
 
     def _check(self, now_s: float) -> bool:
         """Make the next check, and do what follows from it; return whether it fails."""
@@ -181,16 +196,16 @@ class Watch:
         if failure.is_new:
             found = {"code": failure.code, "state": player.state}
             self._report(Happened("check_failed", failure.message, failure.details | found))
-        if player.active and player.state is not STOPPING:
+        if self._layers.active:
             goes = player.execution is not None or player.pursuit is not None
             place = {"time": player.frame * self._schedule.period_s} if goes else {}
-            player.stop(failure.code, failure.message, failure.details | place)
+            self._layers.stop(failure.code, failure.message, failure.details | place)
         return True
 
     def _note(self, kind: Hold, now_s: float) -> None:
         """Learn where the joints are while the setpoint stands still."""
         displacement = self._displacement
-        if kind is not self._kind:
+        if kind is not self._kind or self._layers.any is not self._beside:
             self._change(kind, now_s)
         if kind is not MOVING:
             measured = self._actuators.measured
@@ -203,8 +218,8 @@ class Watch:
             self.start_motion()
         if self._kind is NONE:
             self.checks.forget()
-        self._kind = kind
-        self.checks.rests = kind is not MOVING
+        self._kind, self._beside = kind, self._layers.any
+        self.checks.rests = kind is not MOVING and not self._beside
         # A halt holds the joints where it finds them, and not at the setpoint.
         self.checks.held = self._unknown if kind is HALTED else self._nothing
         self._displacement.start(now_s)
@@ -213,4 +228,5 @@ class Watch:
         """Return from where to begin, shape (joints,), if joints were moved from where they are held."""
         if self._kind is not HELD:
             return None
-        return self._displacement.begin_from(self._player.position, self._actuators.measured)
+        moving = self._layers.driven
+        return self._displacement.begin_from(self._player.position, self._actuators.measured, moving)

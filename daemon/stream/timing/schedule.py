@@ -27,8 +27,9 @@ class Schedule:
     `read_period_s`: the shortest time from one reading of feedback to the next, and to the next tick.
     `index`: the number of the present tick on the grid; ticks that were missed count. `deadline_s`: when the
     present tick was due; where several have become due, the first of them. `ticks_per_check`: how many
-    periods make up `CHECK_PERIOD_S`, at least 1. `looks`: into how many parts looks divide a period: 1 where
-    there are none. `skipped`: rows passed over because of them.
+    periods make up `CHECK_PERIOD_S`, at least 1. `looks`: into how many parts looks
+    divide a period: 1 where there are none. `skipped`: rows passed over because of them. `grids`: how many
+    grids were begun.
     """
 
     __slots__ = (
@@ -37,6 +38,7 @@ class Schedule:
         "_read_period_s",
         "clock",
         "deadline_s",
+        "grids",
         "idle_period_s",
         "index",
         "looks",
@@ -61,7 +63,7 @@ class Schedule:
         self.max_lateness_s = max_lateness_s
         self.max_skip_s = max_skip_s
         self._read_period_s = read_period_s
-        self.missed = self.skipped = 0
+        self.missed = self.skipped = self.grids = 0
         self._start(idle_period_s, clock.now())
 
     def wait_at_rest(self, fd: int) -> float:
@@ -144,6 +146,7 @@ class Schedule:
         return ticks
 
     def _start(self, period_s: float, origin_s: float) -> None:
+        self.grids += 1
         self.period_s = period_s
         self.ticks_per_check = max(1, round(CHECK_PERIOD_S / period_s))
         self.looks = max(1, math.ceil(period_s / CHECK_PERIOD_S - ROUNDING))

@@ -66,6 +66,18 @@ async def a_motion_is_led(daemon: Any) -> None:
     assert await play.end() == (1, "", canceled)
 
 
+async def one_goal_is_stopped_by_its_id(daemon: Any) -> None:
+    await daemon.until("idle")
+    accepted = await daemon.cli("play", "arm", "long", "--no-wait")
+    goal = accepted.out.split()[-1]
+    await daemon.until("playing")
+    busy = "arm: busy with long; short moves joint 'shoulder', too; play it afterwards, or replace that\n"
+    assert await daemon.cli("play", "arm", "short", "--beside") == (1, "", busy)
+    stopped = await daemon.cli("stop", "arm", "--goal", goal)
+    assert stopped == (0, f"arm: goal {goal} ends; the robot is stopping\n", "")
+    await daemon.until("idle")
+
+
 async def ctrl_c_stops_softly(daemon: Any) -> None:
     await daemon.until("idle")
     play = daemon.start("play", "arm", "long")
@@ -91,6 +103,7 @@ async def it_reloads_on_this_machine(daemon: Any) -> None:
 STEPS: tuple[Step, ...] = (
     requests_are_answered,
     a_motion_is_led,
+    one_goal_is_stopped_by_its_id,
     ctrl_c_stops_softly,
     it_reloads_on_this_machine,
 )

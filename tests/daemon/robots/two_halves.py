@@ -23,6 +23,7 @@ from motiond.daemon.robots.session.robot_session import RobotSession
 from motiond.daemon.stream.engine.commands import CommandHandler
 from motiond.daemon.stream.engine.execution import Phase
 from motiond.daemon.stream.engine.following import Following
+from motiond.daemon.stream.engine.layers import Layers
 from motiond.daemon.stream.engine.player import Player
 from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.daemon.stream.timing.schedule import Schedule
@@ -78,6 +79,12 @@ class Asked:
     number: int = 0
     expires_at: float | None = None
     needs_control: bool = False
+    is_beside: bool = False
+    is_stopped: bool = False
+
+    def why_not_beside(self, _other: Asked) -> str:
+        """There is one joint alone."""
+        return "it moves joint 'elbow', too"
 
 
 @dataclass
@@ -94,6 +101,7 @@ class Engine:
 
     def __post_init__(self) -> None:
         self.player = Player(["elbow"], ["rad"], self.position, np.zeros(1))
+        self.layers = Layers(self.player)
         self._ended: list[messages.Ended] = []
         self._reported: tuple[Any, ...] = ()
         driver = SimpleNamespace(disable=lambda: None, limits=ActuatorLimits.none(1))
@@ -118,7 +126,7 @@ class Engine:
             report=self.notices.append,
         )
         self._commands = CommandHandler(
-            player=self.player,
+            layers=self.layers,
             teaching=cast("Any", None),
             following=following,
             actuators=cast("Any", actuators),

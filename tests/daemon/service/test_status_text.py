@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from motiond.daemon.robots.robot import Robot
 
 
-def robot(name: str, state: str = "idle", motion: str | None = None) -> Robot:
-    goal = motion and SimpleNamespace(motion=motion)
-    session = SimpleNamespace(state=State(state), goal=goal)
+def robot(name: str, state: str = "idle", *motions: str) -> Robot:
+    goals = [SimpleNamespace(motion=motion) for motion in motions]
+    session = SimpleNamespace(state=State(state), goals=goals)
     return cast("Robot", SimpleNamespace(name=name, session=session))
 
 
@@ -30,6 +30,7 @@ def robot(name: str, state: str = "idle", motion: str | None = None) -> Robot:
             "2 robots, arm goes to the first row of wave, leg pauses step",
         ),
         ([robot("arm", "following", "follow")], "1 robot, arm is following"),
+        ([robot("arm", "playing", "wave", "grip")], "1 robot, arm plays wave and grip"),
         ([robot("arm", "offline"), robot("leg", "estopped")], "2 robots, arm is offline, leg is estopped"),
         (
             [robot(f"r{number}", "playing", "wave") for number in range(8)],

@@ -153,13 +153,14 @@ class Bench:
         *,
         approach: np.ndarray[Any, Any] = NO_ROWS,
         rate_hz: float | None = None,
+        driven: tuple[bool, bool] = (True, True),
         **play: Any,
     ) -> None:
         """Play rows from where the robot holds; `play`: what else the command has."""
         rate_hz = rate_hz or self.rate_hz
         velocities = np.zeros_like(approach), np.gradient(rows, 1 / rate_hz, axis=0), NO_ROWS
         tracks = zip((approach, rows, NO_ROWS), velocities, strict=True)
-        fds = tuple(share(Track(*track, np.array([True, True]), rate_hz, 2.0)) for track in tracks)
+        fds = tuple(share(Track(*track, np.array(driven), rate_hz, 2.0)) for track in tracks)
         values: dict[str, Any] = {
             "goal_id": "goal-1",
             "motion": "wave",

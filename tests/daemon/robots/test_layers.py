@@ -1,0 +1,224 @@
+"""Behaviour of motions that play beside others: what is accepted, what each stop ends, and what follows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from motiond.drivers.sim.command_log import read_trace
+from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, refused, sweep, write_seq
+
+if TYPE_CHECKING:
+    from motiond.daemon.robots.registry import RobotRegistry
+
+WELL = "the last row is out and held"
+
+
+@pytest.fixture
+def rig(tmp_path: Any) -> Rig:
+    rig = Rig(tmp_path)
+    rig.robot["fault_requests"] = True
+    for name, joint, duration_s, rate_hz in (
+        ("wave", "shoulder", 4.0, RATE_HZ),
+        ("nod", "shoulder", 1.0, RATE_HZ),
+        ("grip", "elbow", 1.0, RATE_HZ),
+        ("hold", "elbow", 8.0, RATE_HZ),
+        ("slow", "elbow", 1.0, RATE_HZ / 2),
+    ):
+        rows = sweep(duration_s, rate_hz, joints=1)
+        write_seq(rig.folder / "motions" / f"{name}.seq", rows, (joint,), rate_hz)
+    return rig
+
+
+async def play(registry: RobotRegistry, motion: str, **how: Any) -> str:
+    goal_id: str = (await ask(registry, "play", motion=motion, **how))["goal_id"]
+    return goal_id
+
+
+async def beside(rig: Rig, registry: RobotRegistry, base: str = "wave", other: str = "grip") -> list[str]:
+    """Play two motions at once; return their goals."""
+    await rig.until_state("idle")
+    goals = [await play(registry, base)]
+    await rig.until_state("playing")
+    return [*goals, await play(registry, other, on_busy="beside")]
+
+
+async def codes(rig: Rig, goals: list[str]) -> list[str]:
+    results = [await rig.result_of(goal) for goal in goals]
+    ids = [data["goal_id"] for data in rig.reports_on("result")]
+    assert len(ids) == len(set(ids)), "a goal has two results"
+    return [result["code"] for result in results]
+
+
+async def test_two_motions_play_at_once_with_a_result_for_each(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry)
+        status = await ask(registry, "status")
+        result = await rig.result_of(goals[1])
+        assert [goal["goal_id"] for goal in (await ask(registry, "status"))["goals"]] == goals[:1]
+        assert await codes(rig, goals) == ["SUCCESSFUL", "SUCCESSFUL"]
+        last = await rig.until("state", lambda data: not data["goals"], len(rig.reports) - 5)
+    assert status["goal_id"] == goals[0]
+    assert [(goal["motion"], goal["joints"], goal["beside"]) for goal in status["goals"]] == [
+        ("wave", ["shoulder"], False),
+        ("grip", ["elbow"], True),
+    ]
+    assert result["message"] == WELL
+    assert result["timing"]["ticks"] > 0.9 * RATE_HZ
+    assert result["worst_error"]["joint"] == "elbow"
+    assert last["state"] == "idle"
+    positions = read_trace(rig.folder / "trace.npy")["position"]
+    for column, duration_s in ((0, 4.0), (1, 1.0)):
+        rows = sweep(duration_s, joints=1)[:, 0]
+        assert any((positions[k : k + len(rows), column] == rows).all() for k in range(len(positions)))
+
+
+async def test_what_cannot_play_beside_is_refused_by_name(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry)
+        again = await refused(registry, "play", motion="nod", on_busy="beside")
+        other = await refused(registry, "play", motion="hold", on_busy="beside")
+        assert await codes(rig, goals[1:]) == ["SUCCESSFUL"]
+        slow = await refused(registry, "play", motion="slow", on_busy="beside")
+    hint = "play it afterwards, or replace that"
+    assert again == ("BUSY", f"arm: busy with wave; nod moves joint 'shoulder', too; {hint}")
+    assert other == ("BUSY", f"arm: busy with grip; hold moves joint 'elbow', too; {hint}")
+    assert slow == (
+        "BUSY",
+        f"arm: busy with wave; slow has 100 rows a second, and wave 200; they need the same; {hint}",
+    )
+
+
+async def test_a_robot_that_plays_beside_nothing_is_busy_for_its_joints_alone(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry, "nod", "hold")
+        assert await codes(rig, goals[:1]) == ["SUCCESSFUL"]
+        status = await ask(registry, "status")
+        assert (status["state"], status["motion"], len(status["goals"])) == ("playing", None, 1)
+        busy = [
+            await refused(registry, verb, **how)
+            for verb, how in (("play", {"motion": "grip"}), ("disable", {}))
+        ]
+        taught = await refused(registry, "teach/start")
+        goals.append(await play(registry, "nod"))
+        assert await codes(rig, goals) == ["SUCCESSFUL"] * 3
+    assert [code for code, _ in [*busy, taught]] == ["BUSY"] * 3
+
+
+async def test_a_posture_is_gone_to_beside_a_motion(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        goals = [await play(registry, "nod")]
+        goals.append((await ask(registry, "goto", joints={"elbow": 0.5}, on_busy="beside"))["goal_id"])
+        assert await codes(rig, goals) == ["SUCCESSFUL", "SUCCESSFUL"]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+async def test_a_stop_for_one_goal_lets_the_other_end_well(rig: Rig, which: int) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry)
+        answer = await ask(registry, "stop", goal_id=goals[which])
+        ended = await codes(rig, goals)
+        gone = await refused(registry, "stop", goal_id=goals[which])
+    assert answer["goal_id"] == goals[which]
+    assert ended == (["CANCELED", "SUCCESSFUL"] if which == 0 else ["SUCCESSFUL", "CANCELED"])
+    assert gone == (
+        "UNKNOWN_GOAL",
+        f"arm: no goal '{goals[which]}' plays or waits; it has ended or never was",
+    )
+
+
+async def test_a_stop_for_one_that_waits_takes_it_out_of_the_queue(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry)
+        waiting = await play(registry, "nod", on_busy="queue")
+        await ask(registry, "stop", goal_id=waiting)
+        assert await codes(rig, [*goals, waiting]) == ["SUCCESSFUL", "SUCCESSFUL", "CANCELED"]
+
+
+ENDS = {
+    "stop": "CANCELED",
+    "estop": "ESTOP",
+    "replace": "PREEMPTED",
+    "fault": "COMM_LOST",
+}
+
+
+@pytest.mark.parametrize("verb", ENDS)
+@pytest.mark.parametrize("base", ["wave", "nod"])
+async def test_what_ends_all_ends_each_with_one_result(rig: Rig, verb: str, base: str) -> None:
+    """Of `nod`, what plays beside it is left when it has ended."""
+    async with rig.running() as registry:
+        goals = await beside(rig, registry, base, "hold")
+        if base == "nod":
+            await rig.result_of(goals[0])
+        if verb == "replace":
+            goals.append(await play(registry, "nod", on_busy="replace"))
+        else:
+            await ask(registry, verb, **({"fault": "bus_lost"} if verb == "fault" else {}))
+        ended = await codes(rig, goals)
+    assert ended == [ENDS[verb] if base == "wave" else "SUCCESSFUL", ENDS[verb], "SUCCESSFUL"][: len(goals)]
+
+
+async def test_what_waits_begins_once_its_joints_are_free(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry, "nod", "hold")
+        goals.append(await play(registry, "short", on_busy="queue"))  # which moves both joints
+        goals.append(await play(registry, "nod", on_busy="queue"))
+        assert await codes(rig, goals) == ["SUCCESSFUL"] * 4
+    assert [data["goal_id"] for data in rig.reports_on("result")] == goals
+
+
+async def test_what_waits_begins_once_the_goal_in_its_way_is_stopped(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry, "nod", "hold")
+        goals.append(await play(registry, "grip", on_busy="queue"))
+        await rig.result_of(goals[0])
+        await ask(registry, "stop", goal_id=goals[1])
+        assert await codes(rig, goals) == ["SUCCESSFUL", "CANCELED", "SUCCESSFUL"]
+
+
+@pytest.mark.parametrize("on_end", ["release", "park"])
+async def test_what_follows_a_motion_waits_for_those_beside_it(rig: Rig, on_end: str) -> None:
+    rig.robot |= {"on_end": on_end, "poses": {"park": dict.fromkeys(JOINTS, 0.0)}}
+    async with rig.running() as registry:
+        goals = await beside(rig, registry, "nod", "grip")
+        await codes(rig, goals)
+        await rig.until("state", lambda data: not data["torque"] or data["motion"] == "park")
+    results = rig.reports_on("result")
+    assert [result["follows"] for result in results[:2]] == [None, on_end]
+
+
+async def test_a_pause_is_of_the_motion_and_lets_the_other_play_on(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry)
+        await ask(registry, "pause")
+        assert await codes(rig, goals[1:]) == ["SUCCESSFUL"]
+        status = await ask(registry, "status")
+        assert (status["state"], [goal["state"] for goal in status["goals"]]) == ("paused", ["paused"])
+        await ask(registry, "resume")
+        assert await codes(rig, goals) == ["SUCCESSFUL", "SUCCESSFUL"]
+
+
+async def test_the_daemon_ends_once_all_have_come_to_rest(rig: Rig) -> None:
+    rig.robot["on_exit"] = "release"
+    async with rig.running() as registry:
+        goals = await beside(rig, registry, "nod", "hold")
+        await rig.result_of(goals[0])
+    assert rig.results() == ["SUCCESSFUL", "CANCELED"]
+    assert np.abs(np.diff(read_trace(rig.folder / "trace.npy")["position"], axis=0))[-1].max() < 1e-4
+    assert not rig.reports_on("state")[-2]["torque"]
+
+
+async def test_each_goal_is_in_the_history_and_in_the_recording(rig: Rig) -> None:
+    rig.robot["recording"] = {"when": "motion", "folder": "recordings"}
+    async with rig.running() as registry:
+        goals = await beside(rig, registry, "nod", "hold")
+        await codes(rig, goals)
+        history = await ask(registry, "history")
+        recordings = (await ask(registry, "recordings"))["recordings"]
+    assert [entry["goal_id"] for entry in history["results"]] == goals[::-1]
+    assert [entry["recording"] for entry in history["results"]] == [recordings[0]["file"]] * 2
+    assert recordings[0]["duration_s"] > 7.9

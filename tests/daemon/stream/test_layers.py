@@ -1,0 +1,281 @@
+"""Goals that play beside another one: a setpoint of all, a clock and a result for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from motiond.daemon.ipc import messages
+from motiond.daemon.ipc.ring import slices
+from motiond.daemon.ipc.states import State
+from tests.daemon.stream.test_loop import ROWS, START, Bench, setup_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+SHOULDER, ELBOW = (True, False), (False, True)
+LONG = np.linspace(START, [0.9, 1.0], 2000)
+WELL = ("SUCCESSFUL", "the last row is out and held")
+STOPPED = ("CANCELED", "stopped on request, softly, on the path")
+
+
+class Stage(Bench):
+    """A loop with motions on one joint each."""
+
+    def begin(
+        self, goal_id: str, driven: tuple[bool, bool], rows: np.ndarray[Any, Any] = ROWS, **play: Any
+    ) -> None:
+        self.play(rows, driven=driven, goal_id=goal_id, **play)
+        self.step()
+
+    def begin_both(self, base: np.ndarray[Any, Any] = LONG, beside: np.ndarray[Any, Any] = LONG) -> None:
+        """Play on the shoulder, and after 50 rows of that on the elbow, too."""
+        self.enable()
+        self.begin("base", SHOULDER, base)
+        self.step(50)
+        self.begin("beside", ELBOW, beside, beside=True)
+        self.step(20)
+
+    def setpoints(self) -> np.ndarray[Any, Any]:
+        """Return the setpoints since the last time, shape (ticks, joints)."""
+        return self.reader.take()[:, slices(2)["reference_position"]]
+
+    def codes(self) -> dict[str, tuple[str, str]]:
+        ends = self.ends()
+        codes = {ended.goal_id: (ended.code, ended.message) for ended in ends}
+        assert len(codes) == len(ends), "a goal has two results"
+        return codes
+
+    def until_at_rest(self) -> None:
+        self.step_until(lambda: not self.loop._layers.active)
+        self.step(5)
+
+    def last(self) -> messages.Changed:
+        changed: messages.Changed = self.notices_of(messages.Changed)[-1]
+        return changed
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    yield from staged(tmp_path)
+
+
+def staged(folder: Path, **setup: Any) -> Iterator[Stage]:
+    stage = Stage(folder, setup_of(**setup))
+    yield stage
+    stage.loop._layers.estop()  # what plays gives its tracks back
+    stage.loop._layers.take_results()
+    stage.driver.close()
+    stage.close()
+
+
+def is_in(rows: np.ndarray[Any, Any], setpoints: np.ndarray[Any, Any]) -> bool:
+    """Whether all rows of a joint were put out, one a tick, bit for bit."""
+    size = len(rows)
+    return any((setpoints[k : k + size] == rows).all() for k in range(len(setpoints) - size + 1))
+
+
+def test_each_joint_gets_the_rows_of_its_own_motion_bit_for_bit(stage: Stage) -> None:
+    stage.begin_both(LONG, ROWS)
+    stage.until_at_rest()
+    setpoints = stage.setpoints()
+    assert is_in(LONG[:, 0], setpoints[:, 0])
+    assert is_in(ROWS[:, 1], setpoints[:, 1])
+    assert stage.codes() == {"base": WELL, "beside": WELL}
+
+
+def test_the_state_shows_both_while_both_play(stage: Stage) -> None:
+    stage.begin_both()
+    last = stage.last()
+    assert (last.state, last.goal_id, last.beside) == ("playing", "base", {"beside": "playing"})
+
+
+def test_a_robot_that_plays_beside_nothing_is_not_at_rest(stage: Stage) -> None:
+    stage.begin_both(ROWS, LONG)
+    stage.step_until(stage.ended)
+    last = stage.last()
+    assert (last.state, last.goal_id, last.beside) == ("playing", None, {"beside": "playing"})
+    stage.channel.send(messages.Disable())
+    stage.channel.send(messages.Teach("released"))
+    stage.step()
+    assert stage.last().torque
+    (refused,) = stage.last().taught
+    assert refused.message == "the robot is playing; it cannot be taught now"
+    stage.until_at_rest()
+    assert (stage.last().state, stage.last().beside) == ("idle", {})
+
+
+def test_what_begins_beside_a_layer_plays_on_its_grid(stage: Stage) -> None:
+    stage.begin_both(ROWS, LONG)
+    stage.step_until(stage.ended)
+    stage.begin("next", SHOULDER, np.linspace(ROWS[-1], START, 300))
+    stage.until_at_rest()
+    setpoints = stage.setpoints()
+    assert is_in(LONG[:, 1], setpoints[:, 1])
+    assert stage.codes() == {"base": WELL, "beside": WELL, "next": WELL}
+
+
+@pytest.mark.parametrize("goal_id", ["base", "beside"])
+def test_a_stop_for_one_lets_the_other_play_on(stage: Stage, goal_id: str) -> None:
+    stage.begin_both()
+    stage.channel.send(messages.Stop(goal_id=goal_id))
+    stage.until_at_rest()
+    other, joint = ("beside", 1) if goal_id == "base" else ("base", 0)
+    assert stage.codes() == {goal_id: STOPPED, other: WELL}
+    assert is_in(LONG[:, joint], stage.setpoints()[:, joint])
+
+
+ENDS: dict[str, tuple[Callable[[Stage], object], str]] = {
+    "a stop": (lambda stage: stage.channel.send(messages.Stop()), "CANCELED"),
+    "an emergency stop": (lambda stage: stage.channel.send(messages.Estop()), "ESTOP"),
+    "a shutdown": (lambda stage: stage.channel.send(messages.Shutdown()), "CANCELED"),
+    "a late tick": (lambda stage: setattr(stage.clock, "oversleep_s", 0.2), "DEADLINE_MISSED"),
+    "a fault": (lambda stage: stage.driver.inject({"fault": "bus_lost"}), "COMM_LOST"),
+}
+
+
+@pytest.mark.parametrize("event", ENDS)
+@pytest.mark.parametrize("both", [True, False])
+def test_what_ends_one_ends_all_with_a_result_for_each(stage: Stage, event: str, *, both: bool) -> None:
+    stage.begin_both(LONG if both else ROWS[:60])
+    stage.step(100)
+    act, code = ENDS[event]
+    act(stage)
+    for _ in range(2000):
+        if not stage.loop.step():
+            break
+        stage.hear()
+    stage.hear()
+    codes = {goal_id: code for goal_id, (code, _) in stage.codes().items()}
+    assert codes == {"base": code if both else "SUCCESSFUL", "beside": code}
+    if event != "a fault":  # whose last setpoint is not put out any more
+        assert np.abs(np.diff(stage.setpoints()[-2:], axis=0)).max() < 1e-7
+
+
+def test_a_daemon_that_is_silent_stops_what_plays_beside_nothing(tmp_path: Path) -> None:
+    for stage in staged(tmp_path, daemon_timeout_s=0.5):
+        stage.begin_both(ROWS[:60], np.linspace(START, [0.9, 1.0], 4000))
+        stage.until_at_rest()
+        message = (
+            "nothing was received from the daemon for more than 0.5 s (daemon_timeout_s); "
+            "nobody could stop the robot; look at what kept the daemon busy, or raise it"
+        )
+        assert stage.codes()["beside"] == ("CANCELED", message)
+
+
+REFUSALS: dict[str, tuple[dict[str, Any], str]] = {
+    "a joint that the base moves": (
+        {"driven": SHOULDER},
+        "joint 'shoulder' moves already; play it afterwards",
+    ),
+    "a joint that a layer moves": ({"driven": ELBOW}, "joint 'elbow' moves already; play it afterwards"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_what_moves_already_is_not_moved_by_another(stage: Stage, case: str) -> None:
+    options, message = REFUSALS[case]
+    stage.begin_both()
+    stage.begin("third", rows=LONG, beside=True, **options)
+    assert stage.codes() == {"third": ("INVALID_GOAL", message)}
+    stage.until_at_rest()
+    assert stage.codes() == {"third": ("INVALID_GOAL", message), "base": WELL, "beside": WELL}
+
+
+def test_another_rate_is_refused(stage: Stage) -> None:
+    stage.enable()
+    stage.begin("base", SHOULDER, LONG)
+    stage.begin("beside", ELBOW, LONG, rate_hz=250.0, beside=True)
+    assert stage.codes()["beside"] == (
+        "INVALID_GOAL",
+        "it has 250 rows a second, and what plays 500; only one rate is played at a time",
+    )
+
+
+def test_a_start_that_is_appointed_is_not_beside_what_plays(stage: Stage) -> None:
+    stage.begin_both(ROWS[:60], LONG)
+    stage.step_until(stage.ended)
+    stage.begin("next", SHOULDER, LONG, start_s=stage.clock.now() + 1.0)
+    assert stage.codes()["next"] == (
+        "INVALID_GOAL",
+        "what plays beside others begins at once, from within its limits; play it alone",
+    )
+
+
+def test_nothing_moves_after_an_emergency_stop_and_its_reset(stage: Stage) -> None:
+    stage.begin_both()
+    for command in (messages.Estop(), messages.Reset()):
+        stage.channel.send(command)
+    stage.step()
+    held = stage.loop.player.position.tolist()
+    assert held == stage.loop._actuators.measured.tolist()
+    stage.step(20)
+    assert stage.loop.player.position.tolist() == held
+    assert stage.state() is State.IDLE
+
+
+def test_a_broken_path_tolerance_stops_all_and_says_whose_it_was(stage: Stage) -> None:
+    stage.enable()
+    stage.begin("base", SHOULDER, LONG)
+    stage.begin("beside", ELBOW, LONG, beside=True, path_tolerance=[messages.OFF, 0.05])
+    stage.driver.inject({"fault": "stuck", "actuator": "elbow"})
+    stage.until_at_rest()
+    codes = stage.codes()
+    assert codes["beside"][0] == "PATH_TOLERANCE_VIOLATED"
+    assert codes["base"] == ("CANCELED", "stopped, as a joint of a goal beside it broke a tolerance")
+
+
+def test_a_goal_ends_well_while_joints_of_another_lag_behind(stage: Stage) -> None:
+    stage.enable()
+    stage.begin("base", SHOULDER, np.linspace(START, [0.3, 0.0], 400), goal_tolerance=[0.001, 0.001])
+    stage.begin("beside", ELBOW, LONG, beside=True)
+    stage.step_until(stage.ended, 700)
+    assert stage.codes() == {"base": WELL}
+    (ended,) = stage.ends()
+    assert ended.details["final_error"]["joint"] == "shoulder"
+
+
+def test_a_play_beside_a_slow_motion_does_not_hurry_its_rows(tmp_path: Path) -> None:
+    for stage in staged(tmp_path):
+        stage.rate_hz = 20.0
+        stage.enable()
+        rows = np.linspace(START, [0.3, 0.4], 40)
+        stage.play(rows, driven=SHOULDER, goal_id="base")
+        stage.step(10)
+        stage.play(rows, driven=ELBOW, goal_id="beside", beside=True)
+        begun_s = stage.clock.now()
+        ticks = len(stage.setpoints())
+        stage.step(10)
+        assert stage.clock.now() - begun_s == pytest.approx(0.5, abs=0.06)
+        assert len(stage.setpoints()) == 10
+        assert ticks
+        stage.until_at_rest()
+        assert stage.codes() == {"base": WELL, "beside": WELL}
+
+
+def follow(start: list[float]) -> messages.Follow:
+    return messages.Follow(
+        goal_id="follow",
+        joints=[0],
+        mode="position",
+        rate_hz=500.0,
+        timeout_s=1.0,
+        path_tolerance=[messages.OFF] * 2,
+        start=start,
+    )
+
+
+def test_what_follows_targets_has_the_robot_to_itself(stage: Stage) -> None:
+    stage.begin_both(ROWS[:60], LONG)
+    stage.step_until(stage.ended)
+    stage.channel.send(follow(stage.last().reference or []))
+    stage.step()
+    assert stage.codes()["follow"] == ("INVALID_GOAL", "the robot is playing; it cannot follow now")
+    stage.until_at_rest()
+    stage.channel.send(follow(stage.loop.player.position.tolist()))
+    stage.step(5)
+    stage.begin("late", ELBOW, LONG, beside=True)
+    assert stage.codes()["late"] == ("INVALID_GOAL", "the robot is following; it cannot play now")
