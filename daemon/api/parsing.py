@@ -72,7 +72,7 @@ def parse(raw: RawRequest, verbs: Mapping[str, Verb] = VERBS) -> Request:
     """
     body = _body(raw, verbs)
     try:
-        request = checked(raw, body, verbs)
+        request = _validated(raw, body, verbs)
         _refuse_levels(raw, body)
         _refuse_repeated_keys(raw)
     except RequestError as error:
@@ -144,8 +144,15 @@ def _body(raw: RawRequest, verbs: Mapping[str, Verb]) -> dict[str, Any]:
     return body
 
 
-def checked(raw: RawRequest, body: dict[str, Any], verbs: Mapping[str, Verb] = VERBS) -> Request:
-    """Check the body of a request that has been read already; raises as `parse`."""
+def checked(raw: RawRequest, body: dict[str, Any]) -> Request:
+    """Check the body of a request that its transport has read already; raises as `parse`."""
+    request = _validated(raw, body, VERBS)
+    if raw.message:
+        _refuse_repeated_keys(raw)
+    return request
+
+
+def _validated(raw: RawRequest, body: dict[str, Any], verbs: Mapping[str, Verb]) -> Request:
     if raw.refusal is not None:
         raise raw.refusal
     if raw.verb not in verbs:
@@ -189,10 +196,9 @@ def _refuse_repeated_keys(raw: RawRequest) -> None:
     It is looked for only where nothing else is wrong: orjson does not report it, and `json` takes several
     times as long, which a flood of large requests must not cost.
     """
+    text = raw.message or raw.payload or "{}"
     try:
-        json.loads(
-            raw.message or raw.payload or "{}", object_pairs_hook=_once, parse_int=str, parse_float=str
-        )
+        READER.decode(text if isinstance(text, str) else text.decode())
     except _RepeatedKeyError as error:
         problem, reason = f"'{echoed(str(error))}' stands twice", "one key has one value"
         raise _invalid(raw, problem, reason, "leave one out") from error
@@ -207,6 +213,10 @@ def _once(pairs: list[tuple[str, Any]]) -> None:
         if key in seen:
             raise _RepeatedKeyError(key)
         seen.add(key)
+
+
+READER = json.JSONDecoder(object_pairs_hook=_once, parse_int=str, parse_float=str)
+"""Looks at keys alone."""
 
 
 def _problems(

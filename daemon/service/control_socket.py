@@ -145,7 +145,10 @@ class ControlSocket:
         """Pass on a target that nobody waits for an answer to; `caller` is who sends it, for the log."""
         robot, verb, body = request.get("robot"), request["verb"], request.get("body")
         if isinstance(robot, str):
-            self._dispatcher.take(RawRequest(robot, verb, orjson.dumps(body), caller, message=line))
+            is_read = isinstance(body, dict)
+            payload = b"" if is_read else orjson.dumps(body)
+            raw = RawRequest(robot, verb, payload, caller, message=line)
+            self._dispatcher.take(raw, body if is_read else None)
 
     async def answer(self, request: Mapping[str, Any], line: bytes, caller: str) -> bytes:
         """Return the answer to a request; `caller` is who asks, for the log."""
