@@ -152,6 +152,16 @@ async def test_a_follow_is_the_same_over_each_way(it: World, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+async def test_a_chunk_is_the_same_over_each_way(it: World, way: str) -> None:
+    goal_id = await it.start()
+    rows = [swing(step) for step in range(100)]
+    await it.send(way, CHUNK, goal_id=goal_id, positions=rows, period_s=PERIOD_S, sent_at=time.time())
+    result = await it.result(goal_id)
+    assert (result["code"], result["details"]["follow"]["targets"]) == ("CANCELED", 1)
+    assert it.path()[-1] == pytest.approx(rows[-1], abs=0.02)
+
+
+@pytest.mark.parametrize("way", WAYS)
 async def test_a_target_that_was_sent_before_the_last_one_is_dropped_over_each_way(
     it: World, way: str
 ) -> None:

@@ -35,11 +35,13 @@ async def test_a_frame_is_passed_on_and_not_answered(site: Site) -> None:
         await known(page)
         await page.socket.send_bytes(frame(1, 0.5, sent_at=5.0))
         await page.socket.send_bytes(frame(2, float("nan")))
+        await page.socket.send_bytes(frame(4, float("nan"), 0.02, 0.1, 0.2))
         assert (await page.ask(1, "arm", "status"))["status"] == "ok"
         assert [message for message in page.heard if "answer" in message and message["id"] is None] == []
     assert site.robots.targets == [
         ("arm", {"goal_id": GOAL.hex, "positions": [0.5], "sent_at": 5.0}),
         ("arm", {"goal_id": GOAL.hex, "velocities": [None]}),
+        ("arm", {"goal_id": GOAL.hex, "positions": [[0.1], [0.2]], "period_s": 0.02}),
     ]
 
 

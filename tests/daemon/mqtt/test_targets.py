@@ -40,8 +40,11 @@ async def test_targets_are_passed_on_in_their_order_and_not_answered(
 ) -> None:
     for value in (0.1, 0.2, 0.3):
         await observer.client.publish(TARGET, target(value), 0)
+    chunk = {"goal_id": "g1", "positions": [[0.4], [0.5]], "period_s": 0.02}
+    await observer.client.publish("motiond/arm/request/follow/chunk", orjson.dumps(chunk), 0)
     await observer.ask("motiond/arm/request/status", b"")
-    assert values(robots) == [0.1, 0.2, 0.3]
+    assert values(robots) == [0.1, 0.2, 0.3, [0.4]]
+    assert robots.targets[-1] == ("arm", chunk)
     assert [topic for topic in topics(observer) if "follow" in topic and "response" in topic] == []
 
 
