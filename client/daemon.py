@@ -30,6 +30,8 @@ LOOK_S = 0.1
 RELEASED_AFTER = frozenset({"release", "park"})
 LONGEST_BODY = 65_536
 """In bytes; no daemon takes more."""
+TWIST = 6
+"""Values of a twist."""
 NO_NAME = frozenset("/+#\0")
 READS_FILES = frozenset({"motions/reload", "motions/delete", "teach/save"})
 
@@ -516,7 +518,7 @@ class Robot:
         self,
         joints: Iterable[str] | None = None,
         *,
-        mode: Literal["position", "velocity"] = "position",
+        mode: Literal["position", "velocity", "twist"] = "position",
         **keys: Any,
     ) -> AsyncIterator[Follow]:
         """Let the robot follow targets while the context lasts, at whose end it stops softly.
@@ -527,10 +529,11 @@ class Robot:
         ----------
         joints : iterable of str, optional
             Those that are moved, in the order of targets' values; by default all.
-        mode : {'position', 'velocity'}
+        mode : {'position', 'velocity', 'twist'}
             What targets are.
         **keys
-            `timeout_s`, `on_busy` and the others of the request `follow/start` (docs/following.md).
+            `timeout_s`, `on_busy`, the `frame` that twists move, and the others of the request
+            `follow/start` (docs/following.md).
 
         Raises
         ------
@@ -538,7 +541,7 @@ class Robot:
         """
         payload = {"mode": mode} | ({} if joints is None else {"joints": [*joints]}) | keys
         async with self.goal("follow/start", payload) as goal:
-            follow = Follow(goal, "positions" if mode == "position" else "velocities")
+            follow = Follow(goal, mode)
             try:
                 yield follow
             except NoAnswer:
@@ -825,15 +828,15 @@ class Follow:
         How many setpoints a second the robot makes of them.
     """
 
-    def __init__(self, goal: Goal, kind: str) -> None:
+    def __init__(self, goal: Goal, mode: str) -> None:
         self.robot = goal.robot
         self.goal_id = goal.goal_id
         self.joints: tuple[str, ...] = tuple(goal.answer["joints"])
         self.rate_hz: float = goal.answer["rate_hz"]
-        self._goal, self._kind = goal, kind
+        self._goal, self._kind = goal, {"position": "positions", "velocity": "velocities"}.get(mode, mode)
 
     def send(self, values: Iterable[float | None], *, sent_at: float | None = None) -> None:
-        """Send a target: positions, or velocities, by what is followed.
+        """Send a target: positions, velocities or a twist, by what is followed.
 
         Where the connection does not keep up, the newest target waits and no other.
 
@@ -841,6 +844,7 @@ class Follow:
         ----------
         values : iterable of float or None
             One for each of `joints`, in rad or m, or that per second; None leaves a joint's target as it is.
+            Of a twist, vx, vy, vz in m/s and wx, wy, wz in rad/s.
         sent_at : float, optional
             Unix time in s, by default now: a target that was sent before the last one is dropped.
 
@@ -853,7 +857,9 @@ class Follow:
         ConnectionLost
         """
         numbers = [None if value is None else _finite(value) for value in values]
-        if len(numbers) != len(self.joints):
+        if self._kind == "twist" and len(numbers) != TWIST:
+            raise ValueError(f"{len(numbers)} values; a twist is vx, vy, vz, wx, wy, wz; give these six")
+        if self._kind != "twist" and len(numbers) != len(self.joints):
             raise ValueError(
                 f"{len(numbers)} values; {len(self.joints)} joints are followed; give one for each"
             )

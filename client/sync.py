@@ -184,7 +184,7 @@ class Robot:
         self,
         joints: Iterable[str] | None = None,
         *,
-        mode: Literal["position", "velocity"] = "position",
+        mode: Literal["position", "velocity", "twist"] = "position",
         **keys: Any,
     ) -> Iterator[Follow]:
         """Let the robot follow targets while the context lasts; as `motiond.client.Robot.follow`."""

@@ -88,7 +88,15 @@ class FollowStatus(FollowCounts):
 
     joints: list[str]
     """In the order of targets' values."""
-    mode: Literal["position", "velocity"]
+    mode: Literal["position", "velocity", "twist"]
+    frame: str | None
+    """Of twists: what is moved."""
+    slowed_by: str | None
+    """Of twists: the joint that slows the frame down or stops it, by its limits."""
+    leader: str | None
+    """The robot whose joints are the targets."""
+    has_reached_leader: bool
+    """Whether it is where its leader is, after the slow way to there at the beginning."""
     targets_hz: float
     """How many targets came in the last second."""
 
@@ -471,6 +479,7 @@ EventKind = Literal[
     "teaching",
     "recording",
     "follow_timeout",
+    "leader_lost",
 ]
 
 

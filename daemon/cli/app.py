@@ -6,7 +6,7 @@ import typer
 
 from . import actuators, completion, doctor, files, init, monitor, run, teach
 from .output import show_subcommands
-from .requests import fleet, forget, log_level, play, reload, robots
+from .requests import fleet, follow, forget, log_level, play, reload, robots
 
 app = typer.Typer(
     add_completion=False,
@@ -20,7 +20,7 @@ app = typer.Typer(
     ),
 )
 for part in (
-    *(run, play, robots, reload, monitor, teach, log_level, forget, fleet),
+    *(run, play, follow, robots, reload, monitor, teach, log_level, forget, fleet),
     *(files, actuators, doctor, init, completion),
 ):
     app.add_typer(part.app)

@@ -86,7 +86,8 @@ def make_registry(
     turns = asyncio.Semaphore(AT_ONCE)
     models: dict[str, RobotModel | None] = {}
     drivers: dict[str, Driver] = {}
-    members = []
+    members: list[Member] = []
+    robots: dict[str, Robot] = {}
     for name, robot in settings.robots.items():
         described = robot.model.model_dump_json() if robot.model else ""
         if described not in models:  # robots of one kind share what is read once
@@ -98,7 +99,7 @@ def make_registry(
         driver = drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
         setup = make_setup(name, robot, settings, joint_map, options, allowed=driver.limits)
         library = _make_library(name, robot, joint_map, driver)
-        member = Robot(
+        robots[name] = Robot(
             name,
             robot,
             joint_map=joint_map,
@@ -110,8 +111,9 @@ def make_registry(
             history=history,
             recordings=make_recordings(name, settings, model, library, clock),
             turns=turns,
+            model=model,
         )
-        members.append(Member(member, model, joint_map))
+        members.append(Member(robots[name], model, joint_map, robots))
     refuse_shared_devices(drivers)
     return RobotRegistry(members, clock, history)
 

@@ -5,14 +5,21 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from motiond.text import echoed
 
-from ..api import Follower, RequestError, TargetRequest
+from ..api import ChunkRequest, Follower, RequestError
 from ..ipc import messages
+from .leader import Leaders, Mirror
 from .process import TargetWay
 from .session import FollowGoal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from motiond.formats.arrays import Floats
+
     from ..api import (
         StartFollowAnswer,
         StartFollowRequest,
@@ -21,22 +28,27 @@ if TYPE_CHECKING:
         Target,
         TargetAnswer,
     )
+    from ..joints import TwistMap
     from .control import Control
     from .reservation import Reservation
     from .robot import Robot
 
 START = "send follow/start first"
-WANTED = {"position": "positions", "velocity": "velocities"}
+WANTED = {"position": "positions", "velocity": "velocities", "twist": "twist"}
 """Which values targets have, by the mode of their follow."""
 
 
 class FollowRequests:
     """The requests to let one robot follow targets."""
 
-    def __init__(self, robot: Robot, control: Control, reservation: Reservation) -> None:
+    def __init__(
+        self, robot: Robot, control: Control, reservation: Reservation, robots: Mapping[str, Robot]
+    ) -> None:
         self._robot, self._session = robot, robot.session
         self._control, self._reservation = control, reservation
         self._way = TargetWay(robot.stream.send_target)
+        self._leaders, self._mirror = Leaders(robot, robots), Mirror(robot, self._put)
+        self.mirror = self._mirror.run
 
     async def start(self, request: StartFollowRequest, asked_by: str | None = None) -> StartFollowAnswer:
         """Follow targets from where the robot holds; torque is switched on where it is off."""
@@ -50,11 +62,17 @@ class FollowRequests:
         if self._control.lease is not None:
             self._control.lease.admit(f"{robot.name}/follow/start", request.lease)
         session.refuse_unless_able(problem)
-        goal = robot.planner.follow_goal(request, asked_by)
+        leader = self._leaders.leader_of(request)
+        joints = leader.match.joints if leader else request.joints
+        goal = robot.planner.follow_goal(request, joints, asked_by)
         if request.on_busy == "reject" and (session.goal or session.begin or session.queue):
             raise session.busy("stop it first, or replace it")
         goal.expires_at = request.expires_at
         answer = await robot.settled(session.begin_instead(goal, problem))
+        held = session.known.reference
+        if leader and held is not None and session.goal is goal:
+            limits, start = robot.planner.approach_limits(goal.joints), np.array(held)[[*goal.joints]]
+            self._mirror.begin(goal, leader, limits, start)
         return {"goal_id": answer["goal_id"], "joints": answer["joints"], "rate_hz": answer["rate_hz"]}
 
     async def target(self, request: Target) -> TargetAnswer:
@@ -64,13 +82,18 @@ class FollowRequests:
 
     def take(self, request: Target) -> None:
         """Pass on a target without waiting; raises RequestError where it is none of what is followed."""
-        goal = self._followed(request.goal_id)
+        goal, name = self._followed(request.goal_id), self._robot.name
+        if goal.request.leader is not None:
+            reason = f"it follows {goal.request.leader}"
+            raise RequestError("NOT_ALLOWED", name, "no target is taken", reason, "send follow/stop first")
         try:
-            target = _target_of(goal, request)
+            target = self._target_of(goal, request)
         except ValueError as error:
             goal.count_refused()
-            where = f"{self._robot.name}/follow"
-            raise RequestError("INVALID_REQUEST", where, str(error), hint="correct it") from error
+            raise RequestError("INVALID_REQUEST", f"{name}/follow", str(error), hint="correct it") from error
+        self._put(goal, target)
+
+    def _put(self, goal: FollowGoal, target: messages.Target | messages.Chunk) -> None:
         goal.dropped += self._way.put(target)
 
     async def stop(self, request: StopFollowRequest) -> StopFollowAnswer:
@@ -100,21 +123,42 @@ class FollowRequests:
             reason = f"it ended with {last.code}; {last.message}"
         raise RequestError("UNKNOWN_GOAL", name, f"goal '{echoed(goal_id)}' is not followed", reason, START)
 
-
-def _target_of(goal: FollowGoal, request: Target) -> messages.Target | messages.Chunk:
-    """Return what the stream process needs of a target; raises ValueError where it does not fit."""
-    joints, mode, taken_at = len(goal.joints), goal.request.mode, time.time()
-    if isinstance(request, TargetRequest):
-        values = request.positions if mode == "position" else request.velocities
+    def _target_of(self, goal: FollowGoal, request: Target) -> messages.Target | messages.Chunk:
+        """Return what the stream process needs of a target; raises ValueError where it does not fit."""
+        if isinstance(request, ChunkRequest):
+            return _chunk_of(goal, request)
+        mode = goal.request.mode
+        values: list[float | None] | list[float] | None = getattr(request, WANTED[mode])
         if values is None:
             raise ValueError(f"it has no {WANTED[mode]}, which its follow is of")
-        if len(values) != joints:
-            raise ValueError(f"it has {len(values)} values; {joints} joints are followed")
-        return messages.Target(goal.goal_id, request.positions, request.velocities, request.sent_at, taken_at)
+        positions, velocities = request.positions, request.velocities
+        if goal.twist is not None:
+            velocities = self._velocities(goal, goal.twist, np.array(values))
+        elif len(values) != len(goal.joints):
+            raise ValueError(f"it has {len(values)} values; {len(goal.joints)} joints are followed")
+        return messages.Target(goal.goal_id, positions, velocities, request.sent_at, time.time())
+
+    def _velocities(self, goal: FollowGoal, twist_map: TwistMap, twist: Floats) -> list[float | None]:
+        """Return what gives a frame a twist, where the robot is by the newest of its setpoints."""
+        self._robot.read_records()
+        observer = self._robot.stream.observer
+        newest = observer.sample.vector("reference_position") if observer and observer.sample else np.nan
+        held = self._session.known.reference
+        if held is None:
+            raise ValueError("where the robot is to be is not known yet")
+        positions = np.where(np.isfinite(newest), newest, held)
+        found = twist_map.velocities(positions, twist)
+        goal.slowed_by = found.slowed_by
+        return [*found.velocities.tolist()]
+
+
+def _chunk_of(goal: FollowGoal, request: ChunkRequest) -> messages.Chunk:
+    joints, mode = len(goal.joints), goal.request.mode
     if mode != "position":
         raise ValueError(f"it has positions; its follow is of {WANTED[mode]}")
     if any(len(row) != joints for row in request.positions):
         raise ValueError(f"a row has not one value for each of the {joints} joints that are followed")
     period_s = request.period_s or 0.0
     times = request.times or [row * period_s for row in range(len(request.positions))]
-    return messages.Chunk(goal.goal_id, request.positions, times, request.start_at, request.sent_at, taken_at)
+    begins_at, sent_at = request.start_at, request.sent_at
+    return messages.Chunk(goal.goal_id, request.positions, times, begins_at, sent_at, time.time())

@@ -87,13 +87,16 @@ class RequestHandlers:
 
     - `control`: who commands it
     - `reservation`: for which start of its group it is reserved
+    - `robots`: all of the daemon
 
     - `uploads`: the folder for motions of clients
     - `recorded`: its recordings, for those who read them
     - `following`: takes the targets that it follows
     """
 
-    def __init__(self, robot: Robot, control: Control, reservation: Reservation) -> None:
+    def __init__(
+        self, robot: Robot, control: Control, reservation: Reservation, robots: Mapping[str, Robot]
+    ) -> None:
         self._robot, self._session = robot, robot.session
         self.lease_acquire, self.lease_renew = control.acquire, control.renew
         self.lease_release, self.lease_take = control.release, control.take
@@ -105,7 +108,7 @@ class RequestHandlers:
         self.teach_start, self.teach_pose = teaching.start, teaching.pose
         self.teach_stop, self.teach_save = teaching.stop, teaching.save
         self._sequences = Sequences(robot.name, robot.settings, robot.library, self._whole_motion)
-        following = self.following = FollowRequests(robot, control, reservation)
+        following = self.following = FollowRequests(robot, control, reservation, robots)
         self.follow_target = self.follow_chunk = following.target
         self.follow_stop = following.stop
         self._of_goals: dict[str, GoalHandler] = {

@@ -16,7 +16,7 @@ from .motions import MotionWatch
 from .reservation import Reservation
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Mapping
 
     from motiond.formats import RobotModel
 
@@ -34,15 +34,18 @@ class Member:
 
     - `model`: its description, if it has one
     - `joint_map`: the columns of its telemetry
+    - `robots`: all of the daemon, any of which may lead it
     """
 
-    def __init__(self, robot: Robot, model: RobotModel | None, joint_map: JointMap) -> None:
+    def __init__(
+        self, robot: Robot, model: RobotModel | None, joint_map: JointMap, robots: Mapping[str, Robot]
+    ) -> None:
         self.robot = robot
         self.model = model
         self.joint_map = joint_map
         self.control = Control(robot)
         self.reservation = Reservation(robot, self.control.tenure)
-        self.handlers = RequestHandlers(robot, self.control, self.reservation)
+        self.handlers = RequestHandlers(robot, self.control, self.reservation, robots)
 
     @property
     def in_use(self) -> bool:
@@ -58,6 +61,7 @@ class Member:
             "limits": robot.limits.watch(),
             "recorder": robot.recorder.run(),
             "repair": robot.recorder.repair(),
+            "leader": self.handlers.following.mirror(),
             "leftovers": asyncio.to_thread(self.handlers.uploads.remove_leftovers),
         }
         if self.control.lease:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from motiond.formats import RobotModel
     from motiond.formats.arrays import Floats
 
     from ..api import Follows, RecordingReport, ReportHub, RobotStatus, Subject
@@ -79,6 +80,8 @@ class Robot:
         Writes what is recorded of it.
     turns : asyncio.Semaphore, optional
         In which robots read their motions.
+    model : RobotModel, optional
+        Its description, where it has one.
 
     Attributes
     ----------
@@ -113,6 +116,7 @@ class Robot:
         history: History,
         recordings: RecordingFiles,
         turns: asyncio.Semaphore | None = None,
+        model: RobotModel | None = None,
     ) -> None:
         self.name = name
         self.settings = settings
@@ -120,7 +124,7 @@ class Robot:
         self.stream = stream
         self.clock = clock
         self.history = history
-        self.planner = GoalPlanner(name, settings, library, clock)
+        self.planner = GoalPlanner(name, settings, library, clock, model)
         self.session = RobotSession(name, on_end=settings.on_end, on_exit=settings.on_exit, outlet=self)
         self.max_rate_hz: float | None = None
         self._hub = hub

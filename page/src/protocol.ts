@@ -244,7 +244,7 @@ export interface EstopRequest {
 
 /** Something that happened; from `marker` on only of a marker that a motion has passed. */
 export interface EventReport {
-  kind: "marker" | "warning" | "driver" | "fault" | "deadline_missed" | "suspended" | "torque" | "stream_lost" | "back" | "not_parked" | "not_sought" | "fault_refused" | "queue_moved" | "blend_dropped" | "lease_lost" | "lease_taken" | "start_released" | "check_failed" | "check_passed" | "displaced" | "rested" | "teaching" | "recording" | "follow_timeout";
+  kind: "marker" | "warning" | "driver" | "fault" | "deadline_missed" | "suspended" | "torque" | "stream_lost" | "back" | "not_parked" | "not_sought" | "fault_refused" | "queue_moved" | "blend_dropped" | "lease_lost" | "lease_taken" | "start_released" | "check_failed" | "check_passed" | "displaced" | "rested" | "teaching" | "recording" | "follow_timeout" | "leader_lost";
   message: string;
   /** Of a check that fails: `check`, joint or actuator, value, limit, unit, `code` and `state`. */
   details?: Record<string, unknown>;
@@ -306,7 +306,15 @@ export interface FollowStatus {
   lag: FollowLag | null;
   /** In the order of targets' values. */
   joints: string[];
-  mode: "position" | "velocity";
+  mode: "position" | "velocity" | "twist";
+  /** Of twists: what is moved. */
+  frame: string | null;
+  /** Of twists: the joint that slows the frame down or stops it, by its limits. */
+  slowed_by: string | null;
+  /** The robot whose joints are the targets. */
+  leader: string | null;
+  /** Whether it is where its leader is, after the slow way to there at the beginning. */
+  has_reached_leader: boolean;
   /** How many targets came in the last second. */
   targets_hz: number;
 }
@@ -512,6 +520,14 @@ export interface ListedRecording {
   kept: boolean;
   /** Whether it goes on. */
   is_written: boolean;
+}
+
+/** Where a joint has its positions from: `sign * joint of the leader + offset`, as in a motion map. */
+export interface MappedJointRequest {
+  from: string;
+  sign?: 1 | -1;
+  offset?: number;
+  unit?: "rad" | "deg" | "m" | "cm" | "mm" | "SI" | null;
 }
 
 /** The motions of a robot. */
@@ -1039,10 +1055,16 @@ export interface StartFollowRequest {
   /** What was given to the client with control of the robot, where that is required. */
   lease?: string | null;
   joints?: string[] | null;
-  mode?: "position" | "velocity";
+  mode?: "position" | "velocity" | "twist";
   timeout_s?: number;
   rate_hz?: number | null;
   on_busy?: "reject" | "replace";
+  frame?: string | null;
+  reference?: "base" | "tool";
+  free?: ("vx" | "vy" | "vz" | "wx" | "wy" | "wz")[];
+  leader?: string | null;
+  map?: Record<string, MappedJointRequest>;
+  ignore?: string[] | "others";
 }
 
 /** What is recorded now. */
@@ -1266,7 +1288,7 @@ export interface TargetAnswer {
   goal_id: string;
 }
 
-/** Go on to this target: positions, or velocities, by what is followed; null leaves a joint's as it is. */
+/** Go on to this target: positions, velocities or a twist, by what is followed. */
 export interface TargetRequest {
   /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
   transaction?: string | null;
@@ -1277,6 +1299,7 @@ export interface TargetRequest {
   goal_id: string;
   positions?: (number | null)[] | null;
   velocities?: (number | null)[] | null;
+  twist?: number[] | null;
   sent_at?: number | null;
 }
 

@@ -5,20 +5,32 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 from typing_extensions import TypedDict
 
 from ...ipc.messages import MOST_ROWS as CHUNK_ROWS
 from ...ipc.messages import MOST_VALUES as CHUNK_VALUES
 from ...ipc.states import State
 from .playing import JointPosition
-from .verb import MOST_BYTES, Name, Request, UnixTime, Verb
+from .verb import CHECKED, MOST_BYTES, Name, Request, UnixTime, Verb
 
-FollowMode = Literal["position", "velocity"]
+FollowMode = Literal["position", "velocity", "twist"]
+TwistReference = Literal["base", "tool"]
+TwistComponent = Literal["vx", "vy", "vz", "wx", "wy", "wz"]
 JointVelocity = Annotated[float, Field(ge=-1e6, le=1e6)]
 GoalId = Annotated[str, Field(min_length=1, max_length=64)]
 ChunkTime = Annotated[float, Field(ge=0, le=3600)]
 MOST_JOINTS = 256
+
+
+class MappedJointRequest(BaseModel):
+    """Where a joint has its positions from: `sign * joint of the leader + offset`, as in a motion map."""
+
+    model_config = CHECKED
+    from_: Annotated[str, Field(alias="from", min_length=1, max_length=256)]
+    sign: Literal[1, -1] = 1
+    offset: Annotated[float, Field(ge=-1e6, le=1e6)] = 0.0
+    unit: Literal["rad", "deg", "m", "cm", "mm", "SI"] | None = None
 
 
 class StartFollowRequest(Request):
@@ -27,6 +39,12 @@ class StartFollowRequest(Request):
     The values of targets are in the order of `joints`, by default all that follow no other joint. Without a
     target for `timeout_s` the robot stops softly, and that ends it; the first may take 2 s. `rate_hz` is of
     the setpoints; by default 200, or what the driver takes, if that is less.
+
+    Of `twist`, targets are velocities of `frame`, a link, joint or frame of the robot's description, along
+    the axes of its base or of the frame itself, by `reference`; components that are `free` come as they may.
+
+    With a `leader`, another robot of the daemon, that one's measured joints are the targets. `map` has the
+    joints of the follower where names differ, and `ignore` those of the leader that move none.
     """
 
     joints: Annotated[list[Name], Field(min_length=1, max_length=MOST_JOINTS)] | None = None
@@ -34,6 +52,26 @@ class StartFollowRequest(Request):
     timeout_s: Annotated[float, Field(ge=0.02, le=10)] = 0.2
     rate_hz: Annotated[float, Field(ge=1, le=10_000)] | None = None
     on_busy: Literal["reject", "replace"] = "reject"
+    frame: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    reference: TwistReference = "base"
+    free: Annotated[list[TwistComponent], Field(max_length=5)] = Field(default=[])
+
+    leader: Name | None = None
+    map: Annotated[dict[Name, MappedJointRequest], Field(max_length=MOST_JOINTS)] = Field(default={})
+    ignore: (
+        Annotated[list[Annotated[str, Field(max_length=256)]], Field(max_length=MOST_JOINTS)]
+        | Literal["others"]
+    ) = Field(default=[])
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.mode == "twist") != (self.frame is not None):
+            raise ValueError("it must have a frame where its mode is twist, and only there")
+        if self.leader is None and (self.map or self.ignore):
+            raise ValueError("it must have a leader where it has a map")
+        if self.leader is not None and (self.joints is not None or self.mode != "position"):
+            raise ValueError("it must have neither joints nor a mode where it has a leader")
+        return self
 
 
 class StartFollowAnswer(TypedDict):
@@ -46,10 +84,11 @@ class StartFollowAnswer(TypedDict):
 
 
 class TargetRequest(Request):
-    """Go on to this target: positions, or velocities, by what is followed; null leaves a joint's as it is.
+    """Go on to this target: positions, velocities or a twist, by what is followed.
 
-    Values are in rad or m, or that per second. `sent_at` is when it was sent, as Unix time in s: one that was
-    sent before the last one is dropped.
+    Values are in rad or m, or that per second; null leaves a joint's as it is. A twist is vx, vy, vz in m/s
+    and wx, wy, wz in rad/s. `sent_at` is when it was sent, as Unix time in s: one that was sent before the
+    last one is dropped.
     """
 
     goal_id: GoalId
@@ -59,12 +98,13 @@ class TargetRequest(Request):
     velocities: Annotated[list[JointVelocity | None], Field(min_length=1, max_length=MOST_JOINTS)] | None = (
         None
     )
+    twist: Annotated[list[JointVelocity], Field(min_length=6, max_length=6)] | None = None
     sent_at: UnixTime | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if (self.positions is None) == (self.velocities is None):
-            raise ValueError("it must have either positions or velocities")
+        if sum(values is not None for values in (self.positions, self.velocities, self.twist)) != 1:
+            raise ValueError("it must have one of positions, velocities and twist")
         return self
 
 

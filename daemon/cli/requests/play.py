@@ -129,7 +129,7 @@ def _accept(client: Client, robot: str, verb: str, request: dict[str, Any], text
 def _to_the_end(client: Client, robot: str, verb: str, request: dict[str, Any], *, json: bool) -> int:
     """Return once the motion has ended and what follows it is done."""
     outcome = awaited(_play(client, robot, verb, request))
-    return _report(robot, outcome, json=json)
+    return report_outcome(robot, outcome, json=json)
 
 
 async def _play(client: Client, robot: str, verb: str, request: dict[str, Any]) -> "Outcome":
@@ -141,7 +141,7 @@ async def _play(client: Client, robot: str, verb: str, request: dict[str, Any]) 
         return await Playing(daemon, robot, Console(stderr=True)).run(verb, request)
 
 
-def _report(robot: str, outcome: "Outcome", *, json: bool) -> int:
+def report_outcome(robot: str, outcome: "Outcome", *, json: bool) -> int:
     """Report how it ended, and how what followed did."""
     if json:
         print_json(outcome.result.data)

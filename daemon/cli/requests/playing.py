@@ -9,7 +9,7 @@ import asyncio
 import signal
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.progress import BarColumn, Progress, TextColumn
 
@@ -54,6 +54,12 @@ class Outcome:
 class Playing:
     """One motion, from the request to the end of what follows it."""
 
+    columns: ClassVar[tuple[TextColumn | BarColumn, ...]] = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[state]}"),
+    )
+
     def __init__(self, daemon: Daemon, robot: str, console: Console) -> None:
         self._robot = daemon.robot(robot)
         self._console = console
@@ -67,12 +73,12 @@ class Playing:
         ------
         Refused, NoAnswer
         """
-        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}")
         last: Report | None = None
         try:
-            with self._stopping_on_interrupt(), self._progress(*columns) as progress:
+            with self._stopping_on_interrupt(), self._progress() as progress:
                 shown = progress.add_task("", total=1.0, state="")
                 async with self._robot.goal(verb, request) as goal:
+                    self._begin()
                     async for report in goal.progress():
                         self._show(progress, shown, report)
                     result = await goal.result()
@@ -88,9 +94,12 @@ class Playing:
             motion, done = report.data["motion"] or "", report.data.get("progress", 1.0)
             progress.update(shown, completed=done, state=report.data["state"], description=motion)
 
-    def _progress(self, *columns: TextColumn | BarColumn) -> Progress:
+    def _begin(self) -> None:
+        """Do what comes with the beginning: nothing."""
+
+    def _progress(self) -> Progress:
         terminal = self._console.is_terminal
-        return Progress(*columns, console=self._console, transient=True, disable=not terminal)
+        return Progress(*self.columns, console=self._console, transient=True, disable=not terminal)
 
     @contextmanager
     def _stopping_on_interrupt(self) -> Iterator[None]:
@@ -111,4 +120,46 @@ class Playing:
     def _stop_if_interrupted(self) -> None:
         """Ask for a stop; again for each state, as the first may have come before the motion began."""
         if self._interrupted and not (self._stops and not self._stops[-1].done()):
-            self._stops.append(asyncio.create_task(self._robot.stop(), name="play.stop"))
+            self._stops.append(asyncio.create_task(self._stop(), name="play.stop"))
+
+    async def _stop(self) -> dict[str, Any]:
+        return await self._robot.stop()
+
+
+class Following(Playing):
+    """One follow of a leader, until Ctrl-C, or for so many seconds."""
+
+    columns = (TextColumn("{task.description}"),)
+
+    def __init__(self, daemon: Daemon, robot: str, console: Console, for_s: float | None) -> None:
+        super().__init__(daemon, robot, console)
+        self._for_s = for_s
+
+    def _begin(self) -> None:
+        if self._for_s is not None:
+            asyncio.get_running_loop().call_later(self._for_s, self._end)
+
+    def _end(self) -> None:
+        self._interrupted = True
+        self._stop_if_interrupted()
+
+    async def _stop(self) -> dict[str, Any]:
+        return await self._robot.request("follow/stop")
+
+    def _show(self, progress: Progress, shown: TaskID, report: Report) -> None:
+        if report.subject == "state":
+            self._stop_if_interrupted()
+            if (follow := report.data.get("follow")) is not None:
+                progress.update(shown, description=f"{self._robot.name}: {_of(follow)}", refresh=True)
+
+
+def _of(follow: dict[str, Any]) -> str:
+    """Return what a robot does that follows another."""
+    if not follow["has_reached_leader"]:
+        return f"on its way to {follow['leader']}"
+    lag, clipped = (
+        follow["lag"],
+        f", {follow['clipped']} targets beyond its limits" if follow["clipped"] else "",
+    )
+    behind = f", {lag['value']:+.4f} {lag['unit']} behind at {lag['joint']}" if lag else ""
+    return f"goes with {follow['leader']}{behind}{clipped}"

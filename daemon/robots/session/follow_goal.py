@@ -10,6 +10,7 @@ from .goal import Goal
 if TYPE_CHECKING:
     from ...api import FollowCounts, FollowLag, FollowStatus, Spread, StartFollowRequest
     from ...ipc.messages import Followed
+    from ...joints import TwistMap
 
 FOLLOW = "follow"
 """What it is called where motions are."""
@@ -29,6 +30,12 @@ class FollowGoal(Goal):
         How many setpoints there are a second.
     stop_s : float
         A bound of how long a stop takes from any velocity and acceleration that the limits allow.
+    twist : TwistMap or None
+        What makes velocities of joints of twists.
+    slowed_by : str or None
+        The joint that slowed the last twist.
+    has_reached_leader : bool
+        Whether it goes with its leader, after the slow way to there.
     dropped, refused : int
         Targets that were not passed on, as newer ones came at once, or as they are none of this follow.
     followed : Followed or None
@@ -42,6 +49,9 @@ class FollowGoal(Goal):
     joints: tuple[int, ...]
     setpoints_hz: float
     stop_s: float
+    twist: TwistMap | None = None
+    slowed_by: str | None = None
+    has_reached_leader: bool = False
     dropped: int = 0
     refused: int = 0
     followed: Followed | None = None
@@ -97,5 +107,13 @@ class FollowGoal(Goal):
 
     def status(self) -> FollowStatus:
         """Return what it does now, JSON-ready."""
-        targets_hz = round(self.targets_hz, 1)
-        return {"joints": [*self.names], "mode": self.request.mode, "targets_hz": targets_hz, **self.counts()}
+        return {
+            "joints": [*self.names],
+            "mode": self.request.mode,
+            "frame": self.request.frame,
+            "slowed_by": self.slowed_by,
+            "leader": self.request.leader,
+            "has_reached_leader": self.has_reached_leader,
+            "targets_hz": round(self.targets_hz, 1),
+            **self.counts(),
+        }

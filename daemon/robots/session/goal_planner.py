@@ -14,7 +14,7 @@ from motiond.text import echoed, listed, nearest, shortened
 from ...api import RequestError
 from ...clock import unix_less_monotonic
 from ...ipc.messages import OFF, Chain, Follow, Play
-from ...joints import JointMapError, joint_bounds
+from ...joints import JointMapError, TwistError, TwistMap, joint_bounds
 from ...planning import (
     ApproachError,
     BlendError,
@@ -32,7 +32,7 @@ from ...planning import (
     refuse_out_of_reach,
     whole,
 )
-from ...trajectory import Route, longest_stop
+from ...trajectory import OnlineLimits, Route, longest_stop
 from .follow_goal import FollowGoal
 from .goal import MotionGoal
 from .shared_tracks import SharedTracks
@@ -40,6 +40,7 @@ from .shared_tracks import SharedTracks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from motiond.formats import RobotModel
     from motiond.formats.arrays import Floats
 
     from ...api import GotoRequest, PlayRequest, StartFollowRequest
@@ -83,6 +84,8 @@ class GoalPlanner:
         With the joints and their limits, which may become others.
     clock : ClockMonitor, optional
         Of the machine; without it no appointed time is refused for a bad clock.
+    model : RobotModel, optional
+        The robot's description, where it has one.
 
     Attributes
     ----------
@@ -95,8 +98,10 @@ class GoalPlanner:
         settings: RobotSettings,
         library: MotionLibrary,
         clock: ClockMonitor | None = None,
+        model: RobotModel | None = None,
     ) -> None:
         self._name = name
+        self._model = model
         self._settings = settings
         self._library = library
         self.clock = clock
@@ -210,19 +215,24 @@ class GoalPlanner:
         except (PlanError, JointMapError) as error:
             raise RequestError.of("INVALID_MOTION", error) from error
 
-    def follow_goal(self, request: StartFollowRequest, asked_by: str | None = None) -> FollowGoal:
-        """Return the goal of following targets; raises RequestError for joints or a rate that cannot be."""
+    def follow_goal(
+        self, request: StartFollowRequest, joints: Sequence[str] | None, asked_by: str | None = None
+    ) -> FollowGoal:
+        """Return the goal of following targets of some joints, by default of all that follow no other.
+
+        Raises RequestError for joints, a rate or a frame that cannot be.
+        """
         joint_map, most_hz, where = self.joint_map, self._library.max_rate_hz, f"{self._name}/follow/start"
         free = dict.fromkeys(np.flatnonzero(joint_map.leaders == np.arange(len(joint_map.joints))).tolist())
-        names = request.joints or [joint_map.joints[joint] for joint in free]
+        names = joints or [joint_map.joints[joint] for joint in free]
         if len(set(names)) < len(names):
             raise RequestError("INVALID_REQUEST", where, "'joints' names one twice", hint="leave one out")
         if unknown := [name for name in names if name not in joint_map.joints]:
             problem, known = f"no joint '{echoed(unknown[0])}'", f"it has {listed(joint_map.joints)}"
             hint = nearest(unknown[0], joint_map.joints)
             raise RequestError("INVALID_REQUEST", where, problem, known, hint)
-        joints = [joint_map.joints.index(name) for name in names]
-        if mimics := [name for name, joint in zip(names, joints, strict=True) if joint not in free]:
+        numbers = [joint_map.joints.index(name) for name in names]
+        if mimics := [name for name, number in zip(names, numbers, strict=True) if number not in free]:
             problem, reason = f"joint '{mimics[0]}' has no targets", "it follows another joint"
             raise RequestError("INVALID_REQUEST", where, problem, reason, "name that instead")
         if request.rate_hz is not None and request.rate_hz > most_hz:
@@ -231,20 +241,52 @@ class GoalPlanner:
         return FollowGoal(
             request=request,
             names=tuple(names),
-            joints=tuple(joints),
+            joints=tuple(numbers),
             setpoints_hz=request.rate_hz or min(POSE_RATE_HZ, most_hz),
             stop_s=self._longest_stop_s(),
+            twist=self._twist_map(request, names),
             asked_by=asked_by,
             transaction=request.transaction,
         )
+
+    def approach_limits(self, joints: Sequence[int]) -> OnlineLimits:
+        """Return the limits of some joints on a way that is as slow as approaches are."""
+        bounds, limits, chosen = self._bounds, self.joint_map.limits, [*joints]
+        return OnlineLimits(
+            lower=limits.lower[chosen],
+            upper=limits.upper[chosen],
+            velocity=np.minimum(bounds.velocity, limits.velocity)[chosen],
+            acceleration=np.minimum(bounds.acceleration, limits.acceleration)[chosen],
+            jerk=bounds.jerk[chosen],
+        )
+
+    def _twist_map(self, request: StartFollowRequest, names: Sequence[str]) -> TwistMap | None:
+        if request.frame is None:
+            return None
+        try:
+            return TwistMap(
+                self._model,
+                self.joint_map,
+                request.frame,
+                names,
+                velocity=self._top_speeds(),
+                reference=request.reference,
+                free=request.free,
+            )
+        except TwistError as error:
+            raise RequestError.of("INVALID_REQUEST", error) from error
+
+    def _top_speeds(self) -> Floats:
+        """Return how fast joints follow at most, shape (joints,); without a limit, as on an approach."""
+        limits = self.joint_map.limits.velocity
+        return np.where(np.isfinite(limits), limits, self._bounds.velocity)
 
     def _longest_stop_s(self) -> float:
         """Return a bound of how long a soft stop takes from any state within the limits, in s.
 
         The acceleration first goes to 0, then down and back to it.
         """
-        bounds, limits = self._bounds, self.joint_map.limits
-        velocity = np.where(np.isfinite(limits.velocity), limits.velocity, bounds.velocity)
+        bounds, limits, velocity = self._bounds, self.joint_map.limits, self._top_speeds()
         acceleration = np.where(np.isfinite(limits.acceleration), limits.acceleration, bounds.acceleration)
         return float(np.max(velocity / acceleration + 2.0 * acceleration / bounds.jerk))
 
@@ -267,7 +309,7 @@ class GoalPlanner:
         command = Follow(
             goal_id=goal.goal_id,
             joints=[*goal.joints],
-            mode=request.mode,
+            mode="velocity" if request.mode == "twist" else request.mode,
             rate_hz=goal.setpoints_hz,
             timeout_s=request.timeout_s,
             path_tolerance=[OFF if value is None else value for value in self._bounds.path],

@@ -1,0 +1,16 @@
+"""A robot that leads another: its measured joints are the other's targets.
+
+- `leaders`: which robots may lead
+- `joint_match`: which joint of the leader moves which of the follower
+- `leader`: what it measures, and why it cannot lead
+- `catch_up`: from where the follower is to its leader, and then with it
+- `mirror`: passes on what a leader measures, until it cannot
+"""
+
+from .catch_up import CatchUp
+from .joint_match import JointMatch, match_joints
+from .leader import Leader
+from .leaders import Leaders
+from .mirror import Mirror
+
+__all__ = ["CatchUp", "JointMatch", "Leader", "Leaders", "Mirror", "match_joints"]

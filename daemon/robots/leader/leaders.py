@@ -1,0 +1,82 @@
+"""Which robots may lead one robot."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from motiond.formats import MappedJoint, MotionMap
+
+from ...api import RequestError, unknown_robot
+from ...joints import JointMapError
+from ..session import FollowGoal
+from .joint_match import match_joints
+from .leader import Leader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ...api import StartFollowRequest
+    from ..robot import Robot
+
+
+class Leaders:
+    """Those that may lead a robot.
+
+    - `robot`: that follows
+    - `robots`: all of the daemon, by name
+    """
+
+    def __init__(self, robot: Robot, robots: Mapping[str, Robot]) -> None:
+        self._robot, self._robots = robot, robots
+
+    def leader_of(self, request: StartFollowRequest) -> Leader | None:
+        """Return the leader that a request names, which measures where it is; None where it names none.
+
+        Raises RequestError for one that is unknown, follows the robot itself, cannot lead now, or has joints
+        that do not fit.
+        """
+        if request.leader is None:
+            return None
+        robot, problem = self._robot, f"it cannot follow {request.leader}"
+        if request.leader not in self._robots:
+            raise unknown_robot(request.leader, self._robots)
+        if robot.name in (chain := [*self._chain(request.leader)]):
+            reason = f"{' follows '.join(chain)}" if len(chain) > 1 else "it would follow itself"
+            raise RequestError("NOT_ALLOWED", robot.name, problem, reason, "choose another leader")
+        leader = self._robots[request.leader]
+        try:
+            match = match_joints(leader.library.joint_map, robot.library.joint_map, _map_of(request))
+        except JointMapError as error:
+            raise RequestError.of("INVALID_REQUEST", error) from error
+        now_s = asyncio.get_running_loop().time()
+        found = Leader(leader, match, request.timeout_s / 2.0, now_s)
+        if found.measure(now_s) is None:
+            reason = found.lost or "nothing was measured yet"
+            raise RequestError("NOT_ALLOWED", robot.name, problem, reason)
+        return found
+
+    def _chain(self, name: str) -> Iterator[str]:
+        """Yield a robot, the one that it follows, or is about to, and so on."""
+        following: str | None = name
+        while following is not None:
+            yield following
+            following = _led_by(self._robots[following])
+
+
+def _led_by(robot: Robot) -> str | None:
+    session = robot.session
+    goal = session.begin.goal if session.begin else session.goal
+    return goal.request.leader if isinstance(goal, FollowGoal) else None
+
+
+def _map_of(request: StartFollowRequest) -> MotionMap | None:
+    if not (request.map or request.ignore):
+        return None
+    joints = {
+        name: MappedJoint(joint.from_, joint.sign, joint.offset, joint.unit)
+        for name, joint in request.map.items()
+    }
+    ignores_others = request.ignore == "others"
+    ignored = frozenset[str | int]() if ignores_others else frozenset[str | int](request.ignore)
+    return MotionMap(joints, ignored, ignores_others)

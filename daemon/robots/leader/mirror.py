@@ -1,0 +1,94 @@
+"""What a leader measures becomes the targets of a robot that follows it, in the daemon.
+
+No client is in between: a follower does not lag behind one that is slow, nor behind one that has gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from ...ipc import messages
+from .catch_up import CatchUp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from motiond.formats.arrays import Floats
+
+    from ...trajectory import OnlineLimits
+    from ..robot import Robot
+    from ..session import FollowGoal
+    from .leader import Leader
+
+log = logging.getLogger(__name__)
+
+PERIOD_S = 0.01
+"""Between two targets."""
+
+
+@dataclass(slots=True)
+class _Lead:
+    goal: FollowGoal
+    leader: Leader
+    catch_up: CatchUp
+    taken_s: float
+
+
+class Mirror:
+    """Makes what leaders measure the targets of one robot.
+
+    - `robot`: that follows
+    - `put`: passes on a target of a goal
+    """
+
+    def __init__(self, robot: Robot, put: Callable[[FollowGoal, messages.Target], object]) -> None:
+        self._robot, self._put = robot, put
+        self._lead: _Lead | None = None
+        self._begun = asyncio.Event()
+
+    def begin(self, goal: FollowGoal, leader: Leader, limits: OnlineLimits, start: Floats) -> None:
+        """Lead the robot from where it holds, until its goal ends or the leader is lost.
+
+        `limits`: of approaches. `start`: shape (joints of the goal,), in rad or m.
+        """
+        catch_up = CatchUp(limits, start, PERIOD_S)
+        self._lead = _Lead(goal, leader, catch_up, asyncio.get_running_loop().time())
+        self._begun.set()
+
+    async def run(self) -> NoReturn:
+        """Pass on what leaders measure, until cancelled."""
+        while True:
+            await self._begun.wait()
+            self._begun.clear()
+            while (lead := self._lead) is not None and self._robot.session.goal is lead.goal:
+                try:
+                    self._pass_on(lead)
+                except Exception as error:
+                    log.exception("%s: failed inside motiond", self._robot.name)
+                    self._end(lead, f"it failed inside motiond; {error!r}")
+                await asyncio.sleep(PERIOD_S)
+            self._lead = None
+
+    def _pass_on(self, lead: _Lead) -> None:
+        """Pass on what was measured last, if that is new."""
+        now_s = asyncio.get_running_loop().time()
+        measured = lead.leader.measure(now_s)
+        if lead.leader.lost:
+            self._end(lead, lead.leader.lost)
+        if measured is None:
+            return
+        positions, velocities = lead.catch_up.next(*measured, now_s - lead.taken_s)
+        lead.taken_s, lead.goal.has_reached_leader = now_s, lead.catch_up.is_there
+        to, passing, goal_id = positions.tolist(), velocities.tolist(), lead.goal.goal_id
+        self._put(lead.goal, messages.Target(goal_id, to, passing, None, time.time()))
+
+    def _end(self, lead: _Lead, why: str) -> None:
+        """Stop the follower softly."""
+        self._lead = None
+        message = f"{lead.leader.name} does not lead any more; {why}"
+        self._robot.report("event", {"kind": "leader_lost", "message": message})
+        self._robot.session.end_goal(message, {"leader": lead.leader.name})
