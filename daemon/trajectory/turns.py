@@ -18,17 +18,22 @@ TURN = 2.0 * math.pi
 def nearest_turns(start: Floats, target: Floats, turn: Floats, leaders: Indices) -> Floats:
     """Return by how much a target is moved on so that it is nearest to a start, in rad or m, shape (joints,).
 
-    Of the two turns that are equally near, it is the upper one. Each of shape (joints,):
+    Of two turns that are equally near, it is the upper one. A joint that follows another goes on with that
+    one, and on the turn that its own actuator counts. Each of shape (joints,):
 
-    - `start`, `target`: in rad or m
+    - `start`, `target`: in rad or m; the target keeps how joints follow others, the start but for whole turns
     - `turn`: how far each joint goes in one turn of the joint that it follows; 0 where that has an end
     - `leaders`: the joint that each follows; itself, where it follows none
     """
-    turns = np.zeros_like(turn)
-    np.divide(start - target, TURN, out=turns, where=turn != 0.0)
-    np.floor(turns + 0.5, out=turns)
-    turned: Floats = turns[leaders] * turn
+    away = np.where(turn == 0.0, 0.0, start - target)
+    besides = away - away[leaders] * turn / TURN
+    turned: Floats = _whole_turns(away)[leaders] * turn + _whole_turns(besides) * TURN
     return turned
+
+
+def _whole_turns(angle: Floats) -> Floats:
+    turns: Floats = np.floor(angle / TURN + 0.5)
+    return turns
 
 
 def endless_within(turn: Floats, leaders: Indices, lower: Floats, upper: Floats) -> Floats:

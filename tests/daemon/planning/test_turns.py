@@ -71,6 +71,17 @@ def test_an_approach_to_the_nearest_turn_keeps_the_limits(start: float, first: f
     assert np.ptp(track.positions[:, 1]) <= TURN / 2 + 1e-9 if len(track.positions) else start == first
 
 
+def test_a_mimic_joint_whose_actuator_has_forgotten_turns_goes_on_with_its_leader_from_where_it_is() -> None:
+    arm, driven = map_of(ARM), np.ones(3, dtype=bool)
+    start, target = np.array([[0.0, 0.4 * TURN, 0.0], [0.0, 0.0, 0.0]])
+    arm.follow(start)
+    arm.follow(target)
+    for forgotten in (0, 1, -3):
+        off = start + np.array([0.0, 0.0, forgotten * TURN])
+        turned = arm.nearest(off, target, driven)
+        assert turned == pytest.approx([0.0, 0.0, forgotten * TURN])
+
+
 def test_a_joint_that_is_not_driven_stays_where_it_is() -> None:
     arm = map_of(ARM)
     assert not arm.nearest(np.full(3, 20.0), np.zeros(3), np.array([True, False, False])).any()
