@@ -13,6 +13,7 @@ import struct
 from abc import abstractmethod
 from array import array
 from contextlib import nullcontext, suppress
+from math import nan
 from typing import TYPE_CHECKING, Any, cast
 
 from motiond.local import Impostor, connected, holder_of, peer_of
@@ -33,6 +34,9 @@ RATE_HZ, BURST, BYTES_A_COST = 150.0, 32, 4096
 TELEMETRY = 1
 HEAD = struct.Struct("<BxHHxxdd")
 """Of a frame of telemetry: kind, the robot's place in the list of robots, its joints, `stamp_s`, `frame`."""
+TARGET_HEAD, CHUNK_HEAD = struct.Struct("<B16sd"), struct.Struct("<dd")
+"""Of a frame of a target: kind, the goal's id, `sent_at`; of a chunk `start_at` and `period_s` besides."""
+KINDS, CHUNK = {"positions": 1, "velocities": 2}, 4
 SIDES, QUANTITIES = ("reference", "feedback"), ("position", "velocity", "effort")
 
 
@@ -225,6 +229,7 @@ class HttpTransport(MessageTransport):
         self._tls: Any = True
         self._socket: Any = None
         self._robots: list[str] = []
+        self._is_fleet = False
         self._free_s = 0.0
 
     async def _serve(self) -> None:
@@ -274,6 +279,7 @@ class HttpTransport(MessageTransport):
         message = json.loads(data)
         if isinstance(message, dict) and "hello" in message:
             self._robots = message["hello"]["robots"]
+            self._is_fleet = message["hello"].get("fleet", False)
             self._note_connected()
         self._receive(message)
 
@@ -295,6 +301,15 @@ class HttpTransport(MessageTransport):
         if self._socket is None:
             raise ConnectionResetError
         await self._socket.send_str(text)
+
+    async def _post(self, path: str, verb: str, payload: dict[str, Any]) -> None:
+        """Send a target as a frame; a page of all robots takes none, but passes requests on."""
+        frame = None if self._is_fleet else target_frame(payload)
+        if frame is None:
+            await super()._post(path, verb, payload)
+        elif self._socket is not None:
+            with suppress(OSError):
+                await self._socket.send_bytes(frame)
 
     async def _until_taken(self, cost: float) -> None:
         """Wait until the daemon takes one more request: faster than that, it refuses them (docs/http.md)."""
@@ -331,6 +346,20 @@ class HttpTransport(MessageTransport):
 
 def _line(message: dict[str, Any]) -> bytes:
     return json.dumps(message).encode() + b"\n"
+
+
+def target_frame(payload: dict[str, Any]) -> bytes | None:
+    """Return a target or a chunk as a frame; None where a request alone can hold it."""
+    kind = next(name for name in KINDS if name in payload)
+    values, number, when = payload[kind], KINDS[kind], b""
+    if isinstance(values[0], list):
+        if "period_s" not in payload:
+            return None
+        number, when = CHUNK, CHUNK_HEAD.pack(payload.get("start_at", nan), payload["period_s"])
+        values = [value for row in values for value in row]
+    head = TARGET_HEAD.pack(number, bytes.fromhex(payload["goal_id"]), payload.get("sent_at", nan))
+    numbers = (nan if value is None else value for value in values)
+    return head + when + struct.pack(f"<{len(values)}d", *numbers)
 
 
 def _with_none(numbers: list[float]) -> list[float | None]:

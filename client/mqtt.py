@@ -24,7 +24,7 @@ from motiond.tls import why_distrusted
 from .errors import ConnectionLost, NoAnswer
 from .reports import NEWEST_ONLY, Report
 from .target import ENCRYPTED, WEB_SOCKETS, Broker
-from .transport import MOST_AT_ONCE, STOPS, UNEXPIRING, Deadline, Interest, Transport
+from .transport import MOST_AT_ONCE, POST_S, STOPS, UNEXPIRING, Deadline, Interest, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -267,6 +267,13 @@ class MqttTransport(Transport):
             if not self._asked[asked]:
                 del self._asked[asked]
             answer.cancel()
+
+    async def _post(self, path: str, verb: str, payload: dict[str, Any]) -> None:
+        """Publish a target; without a transaction it is not answered."""
+        if self._client is not None:
+            topic = self._topics.request(path, verb)
+            with suppress(aiomqtt.MqttError):  # the connection has broken, or a newer one makes up for it
+                await self._client.publish(topic, json.dumps(payload).encode(), 0, timeout=POST_S)
 
     async def _publish(self, robot: str, verb: str, payload: dict[str, Any], deadline: Deadline) -> None:
         if self._client is None:

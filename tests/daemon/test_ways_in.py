@@ -14,6 +14,7 @@ import numpy as np
 import orjson
 import pytest
 
+from motiond import client
 from motiond.drivers.sim.command_log import read_trace
 from motiond.local import address_of
 from tests.daemon.cli.program import daemon_of
@@ -205,3 +206,20 @@ async def test_a_frame_that_is_none_is_counted_in_the_result(it: World) -> None:
     await it.ask("follow/stop")
     facts = (await it.result(goal_id))["details"]["follow"]
     assert (facts["targets"], facts["refused"]) == (1, 3)
+
+
+@pytest.mark.parametrize("way", ["broker", "page"])
+async def test_the_client_sends_targets_over_each_way_without_an_answer(
+    it: World, mosquitto: StandIn, way: str
+) -> None:
+    where = str(mosquitto.settings.broker) if way == "broker" else f"http://{it.rig.daemon['http']['listen']}"
+    async with client.connect(where) as daemon, daemon.robot("arm").follow(timeout_s=0.5) as follow:
+        for step in range(25):
+            follow.send(swing(step))
+            await asyncio.sleep(PERIOD_S)
+        follow.chunk([swing(step) for step in range(25, 50)], period_s=PERIOD_S)
+        await asyncio.sleep(0.6)
+    facts = (await follow.result()).details["follow"]
+    assert (facts["targets"], facts["dropped"], facts["refused"]) == (26, 0, 0)
+    assert it.path()[-1] == pytest.approx(swing(49), abs=0.02)
+    assert it.observer.on("motiond/arm/response/follow/target") == []

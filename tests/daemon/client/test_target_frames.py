@@ -1,0 +1,33 @@
+"""What the client sends as frames, the daemon reads as what it would have sent as requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from motiond.client.messages import target_frame
+from motiond.daemon.http.live.target_frames import read_head
+
+GOAL = "6f1c2d3e4a5b4c6d8e7f901234567890"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"positions": [0.1, None], "sent_at": 1.8e9},
+        {"velocities": [0.1, -0.2]},
+        {"positions": [[0.1, 0.2], [0.3, 0.4]], "period_s": 0.02, "start_at": 1.8e9, "sent_at": 1.7e9},
+        {"positions": [[0.1, 0.2]], "period_s": 0.5},
+    ],
+)
+def test_a_frame_says_what_a_request_would(payload: dict[str, Any]) -> None:
+    frame = target_frame({"goal_id": GOAL, **payload})
+    assert frame is not None
+    read = read_head(frame)
+    assert read.verb == ("follow/chunk" if "period_s" in payload else "follow/target")
+    assert read.body(2) == {"goal_id": GOAL, **payload}
+
+
+def test_a_chunk_with_times_needs_a_request() -> None:
+    assert target_frame({"goal_id": GOAL, "positions": [[0.1], [0.2]], "times": [0.0, 0.1]}) is None
