@@ -252,10 +252,14 @@ def _problem(
 ) -> RequestProblem:
     """Return what pydantic has found, as a problem."""
     path = _path(found["loc"], body)
+    if found["type"] == "missing" and path[-1] != found["loc"][-1]:
+        path.append(str(found["loc"][-1]))
     field = echoed(".".join(path))
     key = field or raw.verb
     if found["type"] == "extra_forbidden":
-        owner = kind if len(path) == 1 else _object_under(path[0], kind)
+        owner = kind if len(path) == 1 else _object_under(path[0], kind) if len(path) == 2 else None
+        if owner is None:
+            return RequestProblem(raw.where, f"unknown key '{key}'", "", "leave it out", field)
         names = [entry.alias or name for name, entry in owner.model_fields.items()]
         known = sorted(names, key=Request.model_fields.__contains__)  # its own keys first
         reason = f"{raw.verb if owner is kind else path[0]} knows {', '.join(known)}"
@@ -272,16 +276,20 @@ def _problem(
 
 
 def _path(loc: tuple[int | str, ...], body: dict[str, Any]) -> list[str]:
-    """Return the keys that lead to a problem: of an object's, the inner one as well.
+    """Return the keys that lead to a problem through the objects of the request.
 
-    Other parts of a `loc` name members of unions, or mean that a key itself is wrong.
+    Other parts of a `loc` name members of unions and places in lists, or mean that a key itself is wrong.
     """
-    inside = body.get(str(loc[0])) if loc else None
-    depth = 2 if len(loc) > 1 and isinstance(inside, dict) and loc[1] in inside else 1
-    return [str(part) for part in loc[:depth]]
+    path, inside = [str(part) for part in loc[:1]], body.get(str(loc[0])) if loc else None
+    for part in loc[1:]:
+        if isinstance(inside, dict) and part in inside:
+            path.append(str(part))
+            inside = inside[part]
+    return path
 
 
 def _object_under(key: str, kind: type[Request]) -> type[BaseModel]:
     """Return what stands under a key whose value is an object."""
-    kinds = get_args(kind.model_fields[key].annotation)
+    annotation = kind.model_fields[key].annotation
+    kinds = get_args(annotation) or (annotation,)
     return next(one for one in kinds if isinstance(one, type) and issubclass(one, BaseModel))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import socket
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -19,9 +20,6 @@ from .robot import RobotSettings
 from .section import Section, SettingError
 from .types import FilePath, Name, topic_safe
 from .yaml_file import load_config
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOST_ROBOTS = 250
 
@@ -76,6 +74,8 @@ class Settings(Section):
         BeforeValidator(_not_too_many),
     ]
     """The robots by name, of which one daemon has at most 250; each has a process of its own."""
+    gamepads: FilePath = Field(default=Path("gamepads"), validate_default=True)
+    """Where it is kept how gamepads jog the robots: a folder, with a file `ROBOT.json` for each."""
     resource_paths: list[FilePath] = Field(default=[])
     """Where models and meshes are looked for, before folders that variables of Gazebo and ROS name; robot
     descriptions may include files from all of these and from their own folder."""

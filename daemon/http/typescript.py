@@ -69,8 +69,8 @@ def _comment(schema: dict[str, Any], indent: str) -> Iterator[str]:
 def _type(schema: dict[str, Any]) -> str:
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
-    if "anyOf" in schema:
-        return " | ".join(map(_type, schema["anyOf"]))
+    if choices := schema.get("anyOf") or schema.get("oneOf"):
+        return " | ".join(map(_type, choices))
     if values := schema.get("enum") or ([schema["const"]] if "const" in schema else None):
         return " | ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in values)
     kind = schema.get("type")

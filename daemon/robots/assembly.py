@@ -29,6 +29,7 @@ from ..joints import (
 )
 from ..planning import MotionLibrary, MotionReader
 from ..trajectory import FULL_RAMP
+from .gamepad import GamepadFile
 from .member import Member
 from .motions import AT_ONCE
 from .process import StreamProcess, StreamSupervisor
@@ -113,7 +114,8 @@ def make_registry(
             turns=turns,
             model=model,
         )
-        members.append(Member(robots[name], model, joint_map, robots))
+        gamepad = GamepadFile(name, settings.gamepads / f"{name}.json", joint_map.joints)
+        members.append(Member(robots[name], model, joint_map, robots, gamepad))
     refuse_shared_devices(drivers)
     return RobotRegistry(members, clock, history)
 

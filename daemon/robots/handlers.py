@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         DeleteMotionRequest,
         DeleteRecordingRequest,
         FaultRequest,
+        GamepadAnswer,
         GotoRequest,
         HistoryAnswer,
         HistoryRequest,
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
         RebootServosRequest,
         RemoveFromQueueRequest,
         Request,
+        SaveGamepadAnswer,
+        SaveGamepadRequest,
         SeekRequest,
         SequenceRequest,
         SpeedRequest,
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
     )
     from ..planning import Playback
     from .control import Control
+    from .gamepad import GamepadFile
     from .reservation import Reservation
     from .robot import Robot
     from .session import Goal
@@ -88,6 +92,7 @@ class RequestHandlers:
     - `control`: who commands it
     - `reservation`: for which start of its group it is reserved
     - `robots`: all of the daemon
+    - `gamepad`: how a gamepad jogs it
 
     - `uploads`: the folder for motions of clients
     - `recorded`: its recordings, for those who read them
@@ -95,13 +100,19 @@ class RequestHandlers:
     """
 
     def __init__(
-        self, robot: Robot, control: Control, reservation: Reservation, robots: Mapping[str, Robot]
+        self,
+        robot: Robot,
+        control: Control,
+        reservation: Reservation,
+        robots: Mapping[str, Robot],
+        gamepad: GamepadFile,
     ) -> None:
         self._robot, self._session = robot, robot.session
         self.lease_acquire, self.lease_renew = control.acquire, control.renew
         self.lease_release, self.lease_take = control.release, control.take
         self._reservation, self.fleet_prepare = reservation, reservation.prepare
         self.fleet_commit, self.fleet_release = reservation.commit, reservation.release
+        self._gamepad = gamepad
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
         self.recorded = RecordedMotions(robot.name, robot.recorder.folder, robot.library)
         teaching = self._teaching = TeachingRequests(robot, self.uploads, control, reservation)
@@ -446,6 +457,16 @@ class RequestHandlers:
         if not robot.send(messages.Inject(fault)):
             raise RequestError("OFFLINE", robot.name, "the robot is offline", self._session.message)
         return {"fault": fault}
+
+    # -- gamepad --------------------------------------------------------------------------------------------
+
+    async def gamepad(self, _request: Request) -> GamepadAnswer:
+        """Report how a gamepad jogs the robot."""
+        return await asyncio.to_thread(self._gamepad.read)
+
+    async def gamepad_save(self, request: SaveGamepadRequest) -> SaveGamepadAnswer:
+        """Keep how a gamepad jogs the robot."""
+        return await asyncio.to_thread(self._gamepad.save, request.mapping)
 
     # -- recordings -----------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from motiond.formats import RobotModel
 
     from ..joints import JointMap
+    from .gamepad import GamepadFile
     from .robot import Robot
 
 log = logging.getLogger(__name__)
@@ -35,17 +36,23 @@ class Member:
     - `model`: its description, if it has one
     - `joint_map`: the columns of its telemetry
     - `robots`: all of the daemon, any of which may lead it
+    - `gamepad`: how a gamepad jogs it
     """
 
     def __init__(
-        self, robot: Robot, model: RobotModel | None, joint_map: JointMap, robots: Mapping[str, Robot]
+        self,
+        robot: Robot,
+        model: RobotModel | None,
+        joint_map: JointMap,
+        robots: Mapping[str, Robot],
+        gamepad: GamepadFile,
     ) -> None:
         self.robot = robot
         self.model = model
         self.joint_map = joint_map
         self.control = Control(robot)
         self.reservation = Reservation(robot, self.control.tenure)
-        self.handlers = RequestHandlers(robot, self.control, self.reservation, robots)
+        self.handlers = RequestHandlers(robot, self.control, self.reservation, robots, gamepad)
 
     @property
     def in_use(self) -> bool:

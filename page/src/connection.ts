@@ -25,6 +25,7 @@ const BEAT_MS = 400; // several within the shortest time that a daemon commonly 
 const STOP_AGAIN_MS = 700;
 const STOP_FAILED_MS = 3000; // then whoever pressed it has to know that it was not received
 const ANSWER_MS = 35_000;
+const MOST_UNSENT_BYTES = 4000; // more than a second of targets
 const LOGIN_MS = 3000;
 const UPLOAD_MS = 120_000; // 32 MB over a slow network
 
@@ -38,6 +39,7 @@ export class Connection {
   private wasConnected = false;
   /** How far the daemon's clock is ahead of this one, in ms; null until the daemon has sent its time. */
   private aheadMs: number | null = null;
+  private latestS = 0;
   private count = 0;
   private timer = 0;
   private looksAt = "";
@@ -85,6 +87,19 @@ export class Connection {
   /** When a request is no longer to be acted on, by the daemon's clock: when the connection is lost if nothing more comes. */
   expiry(): { expires_at?: number } {
     return this.aheadMs === null ? {} : { expires_at: (this.receivedMs + this.aheadMs + SILENT_MS) / 1000 };
+  }
+
+  /** Send a target; false where the network does not take it, which must not come late. */
+  send(frame: ArrayBuffer): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN || this.socket.bufferedAmount > MOST_UNSENT_BYTES) return false;
+    this.socket.send(frame);
+    return true;
+  }
+
+  /** Unix time in s by the daemon's clock, as far as it is known, and never less than before. */
+  timeS(): number {
+    this.latestS = Math.max(this.latestS, (Date.now() + (this.aheadMs ?? 0)) / 1000);
+    return this.latestS;
   }
 
   private askBySocket(robot: string, verb: string, body: object): Promise<Answer> {

@@ -48,6 +48,11 @@ export class Control {
   /** What a command needs to carry; control is acquired for it if no client has it. */
   async proof(): Promise<{ lease?: string }> {
     if (this.acquiring || this.who.peek() === "nobody") await this.acquire();
+    return this.ownProof();
+  }
+
+  /** The same of control that this page has already; it acquires none. */
+  ownProof(): { lease?: string } {
     const held = this.held.peek();
     return held ? { lease: held.lease } : {};
   }

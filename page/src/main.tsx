@@ -8,6 +8,7 @@ import { small, wide } from "./appearance";
 import { Header, StopButton, helpOpen } from "./header";
 import { Health } from "./health";
 import { Joints } from "./joints";
+import { JogPanel } from "./jog_view";
 import { Login } from "./login";
 import { Motions } from "./motions";
 import { refusal } from "./permission";
@@ -75,6 +76,7 @@ function RobotPage({ robot }: { robot: Robot }) {
         {shown === "recordings" && !isRun && <Recordings robot={robot} />}
         {run && <run.RunPanel robot={robot} />}
         {shown === "teach" && <Teach key={robot.name} robot={robot} />}
+        {shown === "jog" && <JogPanel robot={robot} />}
       </div>
     </main>
   );
@@ -97,7 +99,8 @@ const KEYS: [string, string][] = [
   ["Esc", "stop softly; where all robots are shown, all of them"],
   ["Space", "pause, and resume; of an opened recording, run the picture and hold it"],
   ["/", "search the motions"],
-  ["1 2 3 4 5", "motions, joints, health, recordings, teach"],
+  ["1 to 6", "motions, joints, health, recordings, teach, jog"],
+  ["← → ↑ ↓", "where jogging is switched on: move the chosen joint while held, choose another"],
   ["← → Enter", "on the timeline: choose a place, go there"],
   ["← → A B", "of an opened recording: a point back, a point on (with Shift 1 %), mark A, mark B"],
   ["?", "this list"],
@@ -133,7 +136,7 @@ function onKey(event: KeyboardEvent): void {
   if (!robot) return;
   const target = event.target as HTMLElement;
   if (target.closest("input, select, textarea, dialog") || event.ctrlKey || event.altKey || event.metaKey) return;
-  const place = ["1", "2", "3", "4", "5"].indexOf(event.key);
+  const place = ["1", "2", "3", "4", "5", "6"].indexOf(event.key);
   if (place >= 0) location.hash = href(robot.name, VIEWS[place]!);
   else if (event.key === "?") helpOpen.value = true;
   else if (event.key === "/") document.getElementById("search")?.focus();

@@ -3,7 +3,7 @@
 import { heard, locked } from "./store";
 import type { Robot } from "./store";
 
-export type Act = "command" | "play" | "playNow" | "pause" | "resume" | "jog" | "torque" | "reset" | "takeControl" | "record" | "teach" | "taught";
+export type Act = "command" | "play" | "playNow" | "pause" | "resume" | "goto" | "jog" | "torque" | "reset" | "takeControl" | "record" | "teach" | "taught";
 
 /** Why something is not possible now, for whoever points at its control; '' where it is. Stops ask nothing. */
 export function refusal(robot: Robot, act: Act): string {
@@ -21,15 +21,22 @@ function ofState(robot: Robot, act: Act): string {
   if (act === "command" || act === "record") return "";
   if (act === "taught") return state === "teaching" ? "" : "It is not moved by hand";
   if (state === "teaching") return "The robot is moved by hand; end that first";
-  if (state === "following" && act === "jog") return "Another program moves the robot";
+  if (act === "jog" && isJogged(robot)) return "";
+  if (state === "following" && (act === "jog" || act === "goto")) return "Another program moves the robot";
   if (act === "pause") return state === "playing" ? "" : "It can be paused once it plays";
   if (act === "resume") return state === "paused" ? "" : "It can be resumed once it is paused";
   if (act === "torque") return robot.moving.value ? "The robot moves" : "";
   if (state === "estopped") return "An emergency stop holds the robot; reset it first";
   if (state === "fault") return "The robot is in a fault; reset it first";
-  if (act === "playNow" || act === "teach") return robot.moving.value ? "The robot moves" : "";
-  if (act === "jog") return state === "playing" || state === "pausing" ? "A motion plays" : "";
+  if (act === "playNow" || act === "teach" || act === "jog") return robot.moving.value ? "The robot moves" : "";
+  if (act === "goto") return state === "playing" || state === "pausing" ? "A motion plays" : "";
   return "";
+}
+
+/** Whether what moves it is this page's own jogging, or is about to be; or has just ended. */
+export function isJogged(robot: Robot): boolean {
+  const goal = robot.state.value?.goal_id ?? null;
+  return robot.jogs.value === "" || (goal !== null && (goal === robot.jogs.value || goal === robot.lastResult.value?.goal_id));
 }
 
 /** What a control of an act has: whether it is off, and what it says to who points at it. */

@@ -5,13 +5,13 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { useWidth } from "./controls";
 import { namesThatFit } from "./markers";
-import { clock, count, fixed, timeOfDay } from "./format";
+import { clock, count, fixed, span, timeOfDay } from "./format";
 import { now } from "./header";
 import type { Marker, Near } from "./messages";
 import type { StateReport } from "./protocol";
 import { close, preview, run, runs, scrubbed } from "./preview";
 import { play } from "./motions";
-import { gate, refusal } from "./permission";
+import { gate, isJogged, refusal } from "./permission";
 import { RecordingLink } from "./recordings";
 import { command } from "./store";
 import { TeachBar } from "./teach";
@@ -51,7 +51,7 @@ function Goals({ robot }: { robot: Robot }) {
 /** What a robot does that plays no motion, or plays one beside nothing. */
 function doing(robot: Robot): ComponentChildren {
   const { motion, goals } = robot.state.value ?? {};
-  if (robot.shown.value === "following") return "Moved by targets as they come";
+  if (robot.shown.value === "following") return isJogged(robot) ? "Jogged from this page" : "Moved by targets as they come";
   if (!robot.moving.value) return "No motion plays";
   if (!motion && goals?.length) return <>Plays on some joints: <strong>{goals.map((goal) => goal.motion).join(", ")}</strong></>;
   return <>Moving to a posture{motion && <>: <strong>{motion}</strong></>}</>;
@@ -63,6 +63,7 @@ function RestBar({ robot }: { robot: Robot }) {
   return (
     <section class="player rest" aria-label="Player">
       <p>{doing(robot)}</p>
+      <FollowFacts robot={robot} />
       {ended && (
         <p class={ended.failed ? "ended bad" : "ended"} role={ended.failed ? "alert" : undefined}>
           <strong>{ended.result.motion}: {ended.result.code}</strong>{ended.result.message && `: ${ended.result.message}`} <RecordingLink robot={robot} file={ended.result.recording} />
@@ -70,6 +71,21 @@ function RestBar({ robot }: { robot: Robot }) {
         </p>
       )}
     </section>
+  );
+}
+
+/** How fast targets reach the actuators, and how far the robot is behind the newest; renewed once a second. */
+export function FollowFacts({ robot }: { robot: Robot }) {
+  const follow = robot.state.value?.follow;
+  if (!follow?.latency_s) return null;
+  const { latency_s, lag, clipped, dropped, refused } = follow;
+  const lost = clipped + dropped + refused;
+  return (
+    <p class="facts" aria-label="Targets">
+      <span>Latency <span class="num">{span(latency_s.p50)}</span>, 99 % within <span class="num">{span(latency_s.p99)}</span></span>
+      {lag && <span>Lag <span class="num">{fixed(Math.abs(lag.value), 3)} {lag.unit}</span> ({lag.joint})</span>}
+      {lost > 0 && <span>{clipped} clipped, {dropped + refused} not taken</span>}
+    </p>
   );
 }
 

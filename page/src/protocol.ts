@@ -319,6 +319,49 @@ export interface FollowStatus {
   targets_hz: number;
 }
 
+/** How a gamepad jogs the robot. */
+export interface GamepadAnswer {
+  /** Null where none was kept, or what was kept cannot be used. */
+  mapping: GamepadMapping | null;
+  /** Why that cannot be used. */
+  problem: string | null;
+}
+
+/** An axis moves it: at its end by this share of the speed, backwards where that is negative. */
+export interface GamepadAxis {
+  axis: number;
+  scale: number;
+}
+
+/** Two buttons move it: one back, one on. */
+export interface GamepadButtons {
+  minus: number;
+  plus: number;
+  scale: number;
+}
+
+/** What a gamepad's axes and buttons move. */
+export interface GamepadMapping {
+  /** The button without which nothing moves. */
+  dead_man: number;
+  /** What an axis shows up to here, it does not mean. */
+  dead_zone: number;
+  /** The exponent by which an axis acts: above 1, it is gentle in its middle. */
+  curve: number;
+  /** By joint. */
+  joints: Record<string, GamepadAxis | GamepadButtons>;
+}
+
+/** Report how a gamepad jogs the robot. */
+export interface GamepadRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
 /** A goal was accepted; its end comes as a result. Either it begins now, or it is `queued`. */
 export interface GoalAnswer {
   goal_id: string;
@@ -944,6 +987,22 @@ export interface RobotStatus {
   follow?: FollowStatus;
 }
 
+/** Where it is kept. */
+export interface SaveGamepadAnswer {
+  file: string;
+}
+
+/** Keep how a gamepad jogs the robot. */
+export interface SaveGamepadRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  mapping: GamepadMapping;
+}
+
 /** What a motion that was taught is like. */
 export interface SaveTaughtAnswer {
   motion: string;
@@ -1410,6 +1469,8 @@ export interface Verbs {
   "recordings": { request: RecordingsRequest; answer: RecordingsAnswer };
   "recordings/keep": { request: KeepRecordingRequest; answer: KeepRecordingAnswer };
   "recordings/delete": { request: DeleteRecordingRequest; answer: DeleteRecordingAnswer };
+  "gamepad": { request: GamepadRequest; answer: GamepadAnswer };
+  "gamepad/save": { request: SaveGamepadRequest; answer: SaveGamepadAnswer };
   "fleet/prepare": { request: PrepareRequest; answer: PrepareAnswer };
   "fleet/commit": { request: CommitRequest; answer: CommitAnswer };
   "fleet/release": { request: ReleaseStartRequest; answer: ReleaseStartAnswer };

@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 
-export const VIEWS = ["motions", "joints", "health", "recordings", "teach"] as const;
+export const VIEWS = ["motions", "joints", "health", "recordings", "teach", "jog"] as const;
 export type View = (typeof VIEWS)[number];
 
 const hash = signal(location.hash);

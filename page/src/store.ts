@@ -44,6 +44,10 @@ export class Robot {
   readonly waiting = signal<QueuedGoal[]>([]);
   /** Of the last motion: a posture that was reached since does not replace it. */
   readonly ended = signal<Ended | null>(null);
+  /** Of the last goal that had begun, whatever it was. */
+  readonly lastResult = signal<ResultReport | null>(null);
+  /** The goal by which this page jogs it, until that has ended: '' while that is asked for, null where there is none. */
+  readonly jogs = signal<string | null>(null);
   readonly log = signal<Entry[]>([]);
   readonly pending = signal<ReadonlySet<string>>(new Set());
   /** How its motions are played from this page. */
@@ -59,8 +63,6 @@ export class Robot {
   history: History | null = null;
   temperatures: { times: number[]; values: (number | null)[][] } = { times: [], values: [] };
   private entries = 0;
-  /** Of which a result has come: the daemon sends the last one again to who comes back. */
-  private endedGoal = "";
   private reads = 0;
 
   constructor(readonly name: string) {}
@@ -125,8 +127,8 @@ export class Robot {
 
   private takeResult(result: ResultReport): void {
     const { goal_id, code, motion, message, played_s, stamp_utc } = result;
-    if (goal_id === this.endedGoal) return;
-    if (played_s !== null) this.endedGoal = goal_id;
+    if (goal_id === this.lastResult.peek()?.goal_id) return; // the daemon sends the last one again to who comes back
+    if (played_s !== null) this.lastResult.value = result;
     this.add("result", `${motion || "motion"}: ${code}${message ? `: ${message}` : ""}`, hasFailed(code), new Date(stamp_utc));
     this.ended.value = endedAfter(this.ended.peek(), result, this.has(motion));
     this.past.refreshSoon();
@@ -135,7 +137,8 @@ export class Robot {
   /** Ask how the last motions ended: who opens the page later has not seen it. */
   async recall(): Promise<void> {
     const results = await this.past.refresh();
-    const isNewest = !this.endedGoal || results?.some((one) => one.goal_id === this.endedGoal);
+    const last = this.lastResult.peek();
+    const isNewest = !last || results?.some((one) => one.goal_id === last.goal_id);
     if (!results || !isNewest || this.ended.peek()?.result.code === NO_RESULT) return;
     this.ended.value = results.reduceRight<Ended | null>((ended, one) => endedAfter(ended, one, this.has(one.motion)), null);
   }

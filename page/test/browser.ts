@@ -8,7 +8,9 @@ export class FakeSocket {
   static all: FakeSocket[] = [];
   readyState = 0;
   binaryType = "";
+  bufferedAmount = 0;
   sent: Record<string, any>[] = [];
+  frames: DataView[] = [];
   onmessage: ((event: { data: string | ArrayBuffer }) => void) | null = null;
   onclose: (() => void) | null = null;
 
@@ -25,8 +27,14 @@ export class FakeSocket {
     return this.sent.filter((message) => "verb" in message);
   }
 
-  send(data: string): void {
-    this.sent.push(JSON.parse(data));
+  send(data: string | ArrayBuffer): void {
+    if (typeof data === "string") this.sent.push(JSON.parse(data));
+    else this.frames.push(new DataView(data));
+  }
+
+  /** Answer the newest request. */
+  answer(data: object): void {
+    this.receive({ id: this.requests.at(-1)!["id"], answer: { status: "ok", data } });
   }
 
   close(): void {
@@ -64,10 +72,11 @@ export function startBrowser(): void {
   asked.length = 0;
   const fetch = (url: string) =>
     new Promise((resolve) => asked.push({ url, answer: (status, body = {}) => resolve({ status, ok: status === 200, json: async () => body }) }));
-  const nothing = () => undefined;
-  const browser = { WebSocket: FakeSocket, fetch, location: { protocol: "http:", host: "bench", hash: "" }, addEventListener: nothing };
+  const page = new EventTarget();
+  const events = { addEventListener: page.addEventListener.bind(page), removeEventListener: page.removeEventListener.bind(page) };
+  const browser = { WebSocket: FakeSocket, fetch, location: { protocol: "http:", host: "bench", hash: "" }, ...events, dispatchEvent: page.dispatchEvent.bind(page) };
   Object.defineProperty(globalThis, "navigator", { value: { userAgent: "node" }, configurable: true });
-  Object.assign(globalThis, { ...browser, window: globalThis, document: { hidden: false, addEventListener: nothing } });
+  Object.assign(globalThis, { ...browser, window: globalThis, document: { hidden: false, ...events } });
 }
 
 export function endBrowser(): void {

@@ -10,7 +10,7 @@ const { gate, refusal } = await import("../src/permission");
 endBrowser();
 
 type Arm = InstanceType<typeof Robot>;
-const ACTS = ["command", "play", "playNow", "pause", "resume", "jog", "torque", "reset", "takeControl", "record"] as const;
+const ACTS = ["command", "play", "playNow", "pause", "resume", "goto", "jog", "torque", "reset", "takeControl", "record"] as const;
 
 function arm(state: string): Arm {
   const robot = new Robot("arm");
@@ -29,10 +29,10 @@ beforeEach(() => {
 });
 
 const STATES: [string, string[]][] = [
-  ["idle", ["command", "play", "playNow", "jog", "torque", "reset", "takeControl", "record"]],
+  ["idle", ["command", "play", "playNow", "goto", "jog", "torque", "reset", "takeControl", "record"]],
   ["playing", ["command", "play", "pause", "reset", "takeControl", "record"]],
-  ["paused", ["command", "play", "resume", "jog", "reset", "takeControl", "record"]],
-  ["approaching", ["command", "play", "jog", "reset", "takeControl", "record"]],
+  ["paused", ["command", "play", "resume", "goto", "reset", "takeControl", "record"]],
+  ["approaching", ["command", "play", "goto", "reset", "takeControl", "record"]],
   ["following", ["command", "play", "reset", "takeControl", "record"]],
   ["estopped", ["command", "torque", "reset", "takeControl", "record"]],
   ["fault", ["command", "torque", "reset", "takeControl", "record"]],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .actuators import *
 from .control import *
 from .following import *
+from .gamepad import *
 from .groups import *
 from .history import *
 from .looking import *
@@ -33,6 +34,7 @@ VERBS: Mapping[str, Verb] = {
         CONTROL_VERBS,
         LOOKING_VERBS,
         RECORDING_VERBS,
+        GAMEPAD_VERBS,
         GROUPS_VERBS,
         HISTORY_VERBS,
     )

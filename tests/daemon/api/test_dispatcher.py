@@ -284,7 +284,7 @@ def lease_of(robot: str) -> Lease:
 
 NOBODY_HAS_IT = "not in control; nobody has control; acquire it by lease/acquire"
 FREE = {
-    *("stop", "estop", "status", "queue", "history", "record/start", "record/stop", "recordings"),
+    *("stop", "estop", "status", "queue", "history", "record/start", "record/stop", "recordings", "gamepad"),
     *(verb for verb in VERBS if verb.startswith("lease/")),
 }
 

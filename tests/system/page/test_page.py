@@ -180,33 +180,10 @@ async def test_what_waits_and_when_it_starts_is_seen_by_every_page(rig: ManyRobo
     assert desk.errors == []
 
 
-async def test_joints_are_jogged_and_robots_found(rig: ManyRobots, desk: Browsed) -> None:
+async def test_joints_are_watched_and_robots_found(rig: ManyRobots, desk: Browsed) -> None:
     page = desk.page
-    await rig.rest(elbow=0.0)
+    await rig.rest()
     await desk.visit(rig, "#/arm/joints")
-    with part("a joint is jogged, and a pose gone to, only where that is switched on"):
-        await page.click(".joints button:text('elbow')")
-        assert await page.locator(".jog").count() == 0
-        assert await page.locator(".poses").count() == 0
-        await page.check("text=Jog")
-        await page.click("button[aria-label='elbow on by 0.05 rad']")
-        await desk.until_rests_at({"elbow": 0.05})
-        await page.fill(".jog input[type=range]", "0.3")
-        await desk.until_rests_at({"elbow": 0.3})
-        await page.click(".poses button:text('lean')")
-        await desk.until_rests_at({"elbow": 0.4})
-    with part("a slider that is let go after a motion has begun leaves the motion alone"):
-        slider = await page.locator(".jog input[type=range]").bounding_box()
-        assert slider is not None
-        await page.mouse.move(slider["x"] + slider["width"] / 2, slider["y"] + slider["height"] / 2)
-        await page.mouse.down()
-        await page.mouse.move(slider["x"] + slider["width"] / 4, slider["y"] + slider["height"] / 2)
-        await rig.ask("play", motion="long")
-        await desk.until_state("playing")
-        await page.mouse.up()
-        await desk.until(f"({TIME_OF_MOTION}) > 0.5")
-        assert (await rig.see("state"))["motion"] == "long"
-        await page.click("button.stop")
     with part("an error that comes near the tolerance stays in its row"):
         await page.evaluate("location.hash = '#/strict/joints'")
         await page.click("button[aria-label='Play wave']")
@@ -405,7 +382,7 @@ async def test_a_phone_has_all_within_reach(rig: ManyRobots) -> None:
             assert stop["width"] > 0.9 * size["width"]
             assert stop["y"] > size["height"] - 100
             assert estop["y"] + estop["height"] < 100
-        for view in ("motions", "joints", "health", "teach"):
+        for view in ("motions", "joints", "health", "teach", "jog"):
             await page.click(f".views a[href='#/arm/{view}']")
             await browsed.until(f"document.querySelector('.panel.{view}')")
             assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
@@ -469,7 +446,7 @@ async def test_nothing_leaves_the_screen_and_thumbs_hit_what_they_want(
         await browsed.page.click("button[aria-label='Preview wave']")
         await browsed.until("document.querySelector('.scrub')")
         await rig.ask("play", motion="long", loop="forever")
-        for view in ("arm/motions", "arm/joints", "arm/health", "arm/teach", "leased/motions", ""):
+        for view in ("arm/motions", "arm/joints", "arm/health", "arm/teach", "arm/jog", "leased/motions", ""):
             await browsed.page.evaluate(f"location.hash = '#/{view}'")
             await browsed.until(f"document.querySelector('.panel.{view.partition('/')[2] or 'none'}, .tile')")
             for width, height in (*PHONES, (768, 1024), (1024, 768), (1440, 900)):
@@ -492,11 +469,11 @@ async def test_axe_finds_nothing_serious(rig: ManyRobots) -> None:
     async with on_the_page(rig, "#/arm/motions", in_3d=True) as browsed:
         page = browsed.page
         await page.set_viewport_size({"width": 1000, "height": 800})
-        for view in ("motions", "joints", "health", "teach"):
+        for view in ("motions", "joints", "health", "teach", "jog"):
             await page.click(f".views a[href='#/arm/{view}']")
             await browsed.until(f"document.querySelector('.panel.{view}')")
-            if view == "joints":
-                await page.check("text=Jog")
+            if view == "jog":
+                await page.check("text=Switched on")
             await axe_finds_nothing_serious(browsed, view)
         await page.click(".views a[href='#/arm/motions']")
         await page.click("li.motion:has-text('wave') button:text('Preview')")

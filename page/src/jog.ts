@@ -1,0 +1,166 @@
+/** Jogging: a robot moves as long as somebody holds a pad, a key or a gamepad's button, and not any longer. */
+
+import { effect, signal } from "@preact/signals";
+import { post } from "./connection";
+import { VELOCITIES, targetFrame } from "./follow";
+import type { Unit } from "./messages";
+import { refusal } from "./permission";
+import type { StartFollowAnswer } from "./protocol";
+import { command, connection, heard } from "./store";
+import type { Robot } from "./store";
+
+const PERIOD_MS = 33;
+/** So long after the last target the robot stops by itself. */
+const TIMEOUT_S = 0.2;
+/** How fast a joint without a velocity limit is jogged at most, per s. */
+const WITHOUT_LIMIT: Record<Unit, number> = { rad: 0.5, m: 0.1 };
+
+/** By joint: a share of how fast it may be jogged, -1 to 1. */
+export type Shares = ReadonlyMap<string, number>;
+
+export class Jog {
+  /** Jogging is switched on by hand: a touch that scrolls moves no robot. */
+  readonly armed = signal(false);
+  /** A share of the velocity limits. */
+  readonly speed = signal(0.2);
+  readonly active = signal(false);
+  /** Why the robot was stopped though something was held. */
+  readonly ended = signal("");
+  private readonly held = new Map<string, Shares>();
+  /** What was held when the robot was stopped moves nothing until it has been released. */
+  private readonly spent = new Set<string>();
+  private goal: StartFollowAnswer | null = null;
+  private timer = 0;
+
+  constructor(private readonly robot: Robot) {}
+
+  /** Begin to hold something: a pad, a key. */
+  press(by: string, shares: Shares): void {
+    this.spent.delete(by);
+    this.hold(by, shares);
+  }
+
+  /** Go on holding it, or begin where it was released before. */
+  hold(by: string, shares: Shares): void {
+    if (this.spent.has(by)) return;
+    if (!this.held.has(by)) this.ended.value = "";
+    this.held.set(by, shares);
+    this.active.value = true;
+    if (this.timer) return;
+    this.timer = window.setInterval(() => this.turn(), PERIOD_MS);
+    this.turn();
+  }
+
+  release(by: string): void {
+    this.spent.delete(by);
+    if (this.held.delete(by) && !this.held.size) this.rest();
+  }
+
+  /** Let something move nothing until it has been released. */
+  spend(by: string): void {
+    this.release(by);
+    this.spent.add(by);
+  }
+
+  /** Stop, whatever is held. */
+  stop(why: string): void {
+    if (!this.held.size) return;
+    for (const by of this.held.keys()) this.spent.add(by);
+    this.held.clear();
+    this.ended.value = why;
+    this.rest();
+  }
+
+  /** Stop whenever nobody may be there who sees the robot, until the returned function is called. */
+  watch(): () => void {
+    const leave = () => {
+      this.stop("The page was left");
+      this.armed.value = false;
+    };
+    const hide = () => document.hidden && leave();
+    const blur = () => this.stop("The window is not in front");
+    const close = () => {
+      const goal = this.goal;
+      leave();
+      if (goal) void post(this.robot.name, "follow/stop", { goal_id: goal.goal_id, ...this.robot.control.ownProof() });
+    };
+    addEventListener("blur", blur);
+    addEventListener("hashchange", leave);
+    addEventListener("pagehide", close, { capture: true }); // before control is returned
+    document.addEventListener("visibilitychange", hide);
+    const ends = [effect(() => this.obey(refusal(this.robot, "jog"))), effect(() => void (heard.value || this.forget())), effect(() => this.takeResult())];
+    return () => {
+      leave();
+      removeEventListener("blur", blur);
+      removeEventListener("hashchange", leave);
+      removeEventListener("pagehide", close, { capture: true });
+      document.removeEventListener("visibilitychange", hide);
+      ends.forEach((end) => end());
+    };
+  }
+
+  private obey(why: string): void {
+    if (why) this.stop(why);
+  }
+
+  private takeResult(): void {
+    const result = this.robot.lastResult.value;
+    if (!result || result.goal_id !== this.robot.jogs.peek()) return;
+    const moved = this.goal !== null;
+    this.forget();
+    if (moved) this.stop(result.message);
+  }
+
+  /** What was followed has ended, or nobody will report that it has. */
+  private forget(): void {
+    this.goal = null;
+    this.robot.jogs.value = null;
+  }
+
+  private turn(): void {
+    if (!this.held.size) return;
+    const why = refusal(this.robot, "jog");
+    if (why) this.stop(why);
+    else if (this.goal) this.send(this.values(this.goal));
+    else if (this.robot.jogs.peek() === null && this.robot.state.peek()?.state === "idle") void this.begin();
+  }
+
+  private async begin(): Promise<void> {
+    this.robot.jogs.value = "";
+    const answer = await command(this.robot, "follow/start", { mode: "velocity", timeout_s: TIMEOUT_S });
+    if (answer.status === "error") {
+      this.robot.jogs.value = null;
+      return this.stop(answer.error ?? "The robot does not follow");
+    }
+    this.goal = answer.data as unknown as StartFollowAnswer;
+    this.robot.jogs.value = this.goal.goal_id;
+    this.takeResult(); // it may have ended already
+    if (this.held.size) this.turn();
+    else this.rest();
+  }
+
+  private rest(): void {
+    clearInterval(this.timer);
+    this.timer = 0;
+    this.active.value = false;
+    const goal = this.goal;
+    if (!goal) return;
+    this.send(goal.joints.map(() => 0));
+    this.goal = null;
+    void connection.ask(this.robot.name, "follow/stop", { goal_id: goal.goal_id, ...this.robot.control.ownProof() });
+  }
+
+  private send(values: number[]): void {
+    const { goal_id } = this.goal!;
+    if (!connection.send(targetFrame(VELOCITIES, goal_id, connection.timeS(), values))) this.stop("The network is too slow");
+  }
+
+  private values(goal: StartFollowAnswer): number[] {
+    const joints = new Map(this.robot.description.peek()?.joints.map((joint) => [joint.name, joint]));
+    return goal.joints.map((name) => {
+      const joint = joints.get(name);
+      const share = [...this.held.values()].reduce((sum, shares) => sum + (shares.get(name) ?? 0), 0);
+      return joint ? Math.max(-1, Math.min(1, share)) * this.speed.peek() * (joint.velocity ?? WITHOUT_LIMIT[joint.unit]) : 0;
+    });
+  }
+}

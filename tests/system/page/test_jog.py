@@ -1,0 +1,528 @@
+"""Jogging on the page: the robot moves while something is held, and rests whatever becomes of the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import struct
+import time
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import numpy as np
+import pytest
+import pytest_asyncio
+
+from tests import ports
+from tests.system.page.browser import (
+    JOINTS,
+    ArmRig,
+    browsing,
+    daemon_of,
+    on_the_page,
+    part,
+)
+from tests.system.page.test_page import BEYOND, COVERED, CUT_OFF, SMALL, SPACED, axe_finds_nothing_serious
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from playwright.async_api import Page
+
+    from tests.system.page.browser import Browsed
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+ON, BACK = (
+    "button[aria-label='elbow on, while it is held']",
+    "button[aria-label='elbow back, while it is held']",
+)
+LEVER = ".pads li:has-text('elbow') .lever"
+SAID = "document.querySelector('.jog [role=status]')?.innerText"
+PLAYER = "document.querySelector('.player').innerText"
+ELBOW = JOINTS.index("elbow")
+FASTEST = 2.0
+SPEED = 0.2
+"""What the page begins with, of that."""
+WITHIN_S = 0.5
+ATTEMPTS = 5
+"""A machine that is busy elsewhere may be late; by chance it is never early."""
+PADS = """
+window.pads = [];
+navigator.getGamepads = () => window.pads;
+window.setPad = (axes, ...held) => {
+    const button = pressed => ({pressed, value: +pressed});
+    const buttons = Array.from({length: 17}, (_, number) => button(held.includes(number)));
+    window.pads = axes && [{id: "Pad of a test", connected: true, axes, buttons}] || [];
+};
+"""
+A_WHILE = "new Promise(done => setTimeout(done, 500))"
+HIDE = """() => {
+    Object.defineProperty(document, "hidden", {configurable: true, get: () => true});
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+class JogRig(ArmRig):
+    """Arms that are jogged; `leased` by who is in control."""
+
+    def __init__(self, folder: Any) -> None:
+        super().__init__(folder)
+        self.http["telemetry_hz"] = 50.0
+        limits = {"lower": -3.0, "upper": 3.0, "velocity": FASTEST, "acceleration": 20.0}
+        self.robot["joints"] = {name: {"limits": limits} for name in JOINTS}
+        self.robot |= {"idle_rate_hz": 100.0, "poses": {"lean": {"elbow": 0.4}}}
+        del self.robot["driver"]["trace"], self.robot["driver"]["plant"]
+        self.others = {"leased": self.robot | {"lease": {"required": True, "ttl_s": 20.0}}}
+
+    async def to_zero(self) -> None:
+        """Let the arm rest where there is way in both directions."""
+        await self.rest(elbow=0.0)
+
+    async def last_result(self, robot: str = "arm") -> dict[str, Any]:
+        result: dict[str, Any] = (await self.ask("history", robot, limit=1))["data"]["results"][0]
+        return result
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def rig(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[JogRig]:
+    rig = JogRig(tmp_path_factory.mktemp("jogged"))
+    with daemon_of(rig):
+        await rig.until_listening()
+        await rig.until_sees("state", lambda seen: seen.get("state") == "idle")
+        yield rig
+
+
+class Watched:
+    """The setpoints of the elbow, as telemetry reports them: times by the machine's clock, and velocities."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.velocities: list[float] = []
+        self._came = asyncio.Event()
+
+    async def watch(self, rig: JogRig) -> None:
+        async with aiohttp.ClientSession() as session, session.ws_connect(f"{rig.url}api/ws") as socket:
+            async for message in socket:
+                if message.type is aiohttp.WSMsgType.BINARY:
+                    self._take(message.data)
+
+    def _take(self, data: bytes) -> None:
+        robot, joints, stamp_s = struct.unpack_from("<HH2xd", data, 2)
+        if robot == 0:
+            velocity = np.frombuffer(data, dtype="<f4", offset=24).reshape(6, joints)[1, ELBOW]
+            self.times.append(stamp_s)
+            self.velocities.append(float(velocity))
+            self._came.set()
+
+    async def until(self, holds: Callable[[float], bool]) -> float:
+        """Wait for a sample whose velocity holds, among those to come; give its time."""
+        seen = len(self.times)
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                for place in range(seen, len(self.times)):
+                    if holds(self.velocities[place]):
+                        return self.times[place]
+                seen = len(self.times)
+                self._came.clear()
+                await self._came.wait()
+
+    async def until_moves(self, velocity: float = SPEED * FASTEST) -> None:
+        await self.until(lambda now: abs(now - velocity) < 0.02 * FASTEST)
+
+    async def rested_at(self, rig: JogRig) -> float:
+        """Wait until the robot is idle, and give when its setpoints moved last."""
+        await rig.until_sees("state", lambda seen: seen["state"] == "idle")
+        await self.until(lambda now: now == 0.0)
+        return self.times[max(place for place, now in enumerate(self.velocities) if now != 0.0)]
+
+
+@asynccontextmanager
+async def watching(rig: JogRig) -> AsyncIterator[Watched]:
+    watched = Watched()
+    task = asyncio.create_task(watched.watch(rig))
+    try:
+        yield watched
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def hold(page: Page, where: str = ON) -> None:
+    """Press the mouse on something, and hold it."""
+    box = await page.locator(where).bounding_box()
+    assert box is not None
+    await page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    await page.mouse.down()
+
+
+async def test_a_joint_moves_while_it_is_held_and_rests_once_it_is_released(rig: JogRig) -> None:
+    await rig.to_zero()
+    async with on_the_page(rig, "#/arm/jog") as desk, watching(rig) as watched:
+        page = desk.page
+        with part("nothing is there to be pressed before jogging is switched on"):
+            assert await page.locator(".pads, .poses").count() == 0
+            await page.keyboard.press("ArrowRight")
+            await page.check("text=Switched on")
+        with part("a pad moves its joint at the speed that is set"):
+            await hold(page)
+            await watched.until_moves()
+            await desk.until_state("following")
+            await desk.until(f"/Jogged from this page\\s+Latency .* ms, 99 % within/.test({PLAYER})")
+            await page.mouse.up()
+            await watched.rested_at(rig)
+            result = await rig.last_result()
+            assert (result["motion"], result["code"]) == ("follow", "SUCCESSFUL")
+        with part("the speed is a share of the velocity limit, and changes on the way"):
+            await hold(page, BACK)
+            await watched.until_moves(-SPEED * FASTEST)
+            await page.eval_on_selector(
+                ".pace input",
+                "one => { one.value = 40; one.dispatchEvent(new Event('input', {bubbles: true})); }",
+            )
+            await watched.until_moves(-0.4 * FASTEST)
+            await page.mouse.up()
+            await watched.rested_at(rig)
+        with part("a pointer that leaves the pad lets go of it"):
+            await hold(page)
+            await watched.until_moves(0.4 * FASTEST)
+            await page.mouse.move(5, 5)
+            await watched.rested_at(rig)
+            await page.mouse.up()
+        with part("the lever moves it as fast as it is pulled"):
+            box = await page.locator(LEVER).bounding_box()
+            assert box is not None
+            await hold(page, LEVER)
+            await page.mouse.move(box["x"] + box["width"] / 4, box["y"])
+            await watched.until_moves(-0.2 * FASTEST)
+            await page.mouse.move(box["x"] - 50, box["y"] - 50)
+            await watched.until_moves(-0.4 * FASTEST)
+            await page.mouse.up()
+            await watched.rested_at(rig)
+
+
+async def test_keys_move_a_joint_while_they_are_held_and_poses_are_gone_to(rig: JogRig) -> None:
+    await rig.to_zero()
+    async with on_the_page(rig, "#/arm/jog") as desk, watching(rig) as watched:
+        page = desk.page
+        await page.check("text=Switched on")
+        with part("keys move the chosen joint while they are held, and a pad that has the focus"):
+            await page.click(".pads .name:has-text('shoulder')")
+            await page.keyboard.press("ArrowDown")
+            assert await page.inner_text(".pads .chosen .name") == (
+                await page.inner_text(".pads li:nth-child(3) .name")
+            )
+            for key in ("ArrowRight", " ", "Enter"):
+                if key != "ArrowRight":
+                    await page.focus(ON)
+                await page.keyboard.down(key)
+                await watched.until_moves()
+                await page.keyboard.up(key)
+                await watched.rested_at(rig)
+        with part("a pose is gone to"):
+            await page.click(".poses button:text('lean')")
+            await rig.until_sees("state", lambda seen: seen["state"] == "idle" and seen["motion"] is None)
+            await page.click("a[href='#/arm/joints']")
+            await desk.until_rests_at({"elbow": 0.4})
+        with part("the switch falls back when the view is left"):
+            await page.click("a[href='#/arm/jog']")
+            assert not await page.is_checked("text=Switched on")
+
+
+PRESS = "where => [...document.querySelectorAll('button')].find(one => one.title.startsWith(where)).click()"
+ENDS = {
+    "a stop": ("Escape", "stopped on request"),
+    "a dialog": ("Keyboard", "A dialog was opened"),
+    "a lock": ("Lock all controls", "The controls are locked on this device"),
+}
+
+
+@pytest.mark.parametrize(("how", "said"), ENDS.values(), ids=ENDS)
+async def test_what_ends_jogging_is_said_and_what_is_held_moves_nothing_any_more(
+    rig: JogRig, how: str, said: str
+) -> None:
+    await rig.to_zero()
+    async with on_the_page(rig, "#/arm/jog") as desk, watching(rig) as watched:
+        page = desk.page
+        await page.check("text=Switched on")
+        await hold(page, LEVER)  # which no focus leaves
+        await page.mouse.move(1270, 400)
+        await watched.until_moves()
+        await (page.keyboard.press(how) if how == "Escape" else page.evaluate(PRESS, how))
+        await watched.rested_at(rig)
+        await desk.until(f"({SAID})?.startsWith({said!r})")
+        goal = (await rig.last_result())["goal_id"]
+        await page.evaluate(A_WHILE)  # it is held on
+        assert (await rig.see("state"))["state"] == "idle"
+        await page.mouse.up()
+        assert (await rig.last_result())["goal_id"] == goal
+
+
+async def test_somebody_else_in_control_is_why_a_robot_cannot_be_jogged(rig: JogRig) -> None:
+    lease = (await rig.ask("lease/take", "leased", holder="ana"))["data"]["lease"]
+    async with on_the_page(rig, "#/leased/jog") as desk:
+        page = desk.page
+        await desk.until("document.querySelector('.jog .empty')?.innerText === 'ana is in control'")
+        assert await page.is_disabled("text=Switched on")
+        assert await page.get_attribute(".jog input[type=checkbox]", "title") == "ana is in control"
+        await rig.ask("lease/release", "leased", lease=lease)
+        await desk.until("!document.querySelector('.jog input[type=checkbox]').disabled")
+        await page.check("text=Switched on")
+        await hold(page)
+        await desk.until_state("following")
+        await desk.until_says("You are in control")
+        await rig.ask("lease/take", "leased", holder="bob")
+        await desk.until_state("idle")
+        await desk.until("document.querySelector('.jog [role=status]').innerText.includes('bob')")
+        assert await page.is_disabled(ON)
+        await page.mouse.up()
+        result = await rig.last_result("leased")
+        assert (result["motion"], result["code"]) == ("follow", "CANCELED")
+
+
+async def test_a_finger_jogs_and_lets_go_where_it_leaves_the_pad(rig: JogRig) -> None:
+    await rig.to_zero()
+    async with (
+        on_the_page(rig, "#/arm/jog", viewport={"width": 768, "height": 1024}, has_touch=True) as tablet,
+        watching(rig) as watched,
+    ):
+        page = tablet.page
+        await page.tap("text=Switched on")
+        box = await page.locator(ON).bounding_box()
+        assert box is not None
+        cdp = await page.context.new_cdp_session(page)
+        at = {"x": box["x"] + 20, "y": box["y"] + 20}
+
+        async def touch(kind: str, **place: float) -> None:
+            points = [place] if place else []
+            await cdp.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+        with part("a finger that is lifted stops it"):
+            await touch("touchStart", **at)
+            await watched.until_moves()
+            await touch("touchEnd")
+            await watched.rested_at(rig)
+        with part("a finger that slides off stops it, though it is still on the glass"):
+            await touch("touchStart", **at)
+            await watched.until_moves()
+            await touch("touchMove", x=at["x"], y=at["y"] + 200)
+            await watched.rested_at(rig)
+            await touch("touchEnd")
+        with part("a touch that the system takes away stops it"):
+            await touch("touchStart", **at)
+            await watched.until_moves()
+            await touch("touchCancel")
+            await watched.rested_at(rig)
+
+
+@pytest.mark.parametrize("spacing", ["0", "0.06em"])
+async def test_nothing_of_jogging_leaves_the_screen(rig: JogRig, spacing: str) -> None:
+    await rig.to_zero()
+    async with on_the_page(rig, "#/arm/jog", has_touch=True) as browsed:
+        page = browsed.page
+        await page.evaluate(SPACED, f"* {{ letter-spacing: {spacing} !important }}")
+        await page.check("text=Switched on")
+        await page.click("summary:has-text('What it moves')")
+        for width, height in ((320, 568), (390, 844), (844, 390), (768, 1024), (1024, 768), (1440, 900)):
+            with part(f"{width} x {height}"):
+                await page.set_viewport_size({"width": width, "height": height})
+                assert await page.evaluate(BEYOND) == []
+                assert await page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+                assert await page.evaluate(CUT_OFF) == []
+                assert await page.evaluate(COVERED) == []
+                if min(width, height) < 500:
+                    assert await page.evaluate(SMALL) == []
+        await axe_finds_nothing_serious(browsed, "jogging")
+
+
+# -- the browser goes ---------------------------------------------------------------------------------------
+
+
+class Network:
+    """A way from the browser to the daemon that can be cut without either being told."""
+
+    def __init__(self, to_port: int) -> None:
+        self.port = ports.free_port()
+        self._to_port = to_port
+        self.whole = asyncio.Event()
+        self.whole.set()
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        try:
+            yield
+        finally:
+            self.whole.set()
+            server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, to = await asyncio.open_connection("127.0.0.1", self._to_port)
+        await asyncio.gather(self._pass_on(reader, to), self._pass_on(there, writer))
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while data := await reader.read(65_536):
+                await self.whole.wait()
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+
+async def close(browsed: Browsed, _network: Network) -> None:
+    await browsed.page.close()
+
+
+async def leave(browsed: Browsed, _network: Network) -> None:
+    await browsed.page.goto("about:blank")
+
+
+async def crash(browsed: Browsed, _network: Network) -> None:
+    session = await browsed.page.context.new_cdp_session(browsed.page)
+    asyncio.get_running_loop().create_task(_without_answer(session.send("Page.crash")))
+    await browsed.page.wait_for_event("crash")
+
+
+async def _without_answer(asked: Awaitable[Any]) -> None:
+    with suppress(Exception):
+        await asked
+
+
+async def hang(browsed: Browsed, _network: Network) -> None:
+    busy = "setTimeout(() => { for (const until = Date.now() + 2000; Date.now() < until;); })"
+    await browsed.page.evaluate(busy)
+
+
+async def hide(browsed: Browsed, _network: Network) -> None:
+    await browsed.page.evaluate(HIDE)  # a browser without windows hides none
+
+
+async def put_behind(browsed: Browsed, _network: Network) -> None:
+    await browsed.page.evaluate("dispatchEvent(new Event('blur'))")
+
+
+async def cut(_browsed: Browsed, network: Network) -> None:
+    network.whole.clear()
+
+
+@pytest.mark.parametrize("go", [close, leave, crash, hang, hide, put_behind, cut])
+async def test_the_robot_rests_within_half_a_second_when_the_browser_goes_while_a_pad_is_held(
+    rig: JogRig, go: Callable[[Browsed, Network], Awaitable[None]]
+) -> None:
+    took = []
+    for _ in range(ATTEMPTS):
+        await rig.to_zero()
+        network = Network(rig.port)
+        async with (
+            network.open(),
+            browsing(f"http://127.0.0.1:{network.port}/#/arm/jog") as browsed,
+            watching(rig) as watched,
+        ):
+            await browsed.until_state("idle")
+            await browsed.page.check("text=Switched on")
+            await hold(browsed.page)
+            await watched.until_moves()
+            await go(browsed, network)
+            gone_s = time.monotonic()
+            took.append(await watched.rested_at(rig) - gone_s)
+            result = await rig.last_result()
+            assert result["motion"] == "follow"
+            assert result["code"] in {"SUCCESSFUL", "CANCELED"}
+            if go in {cut, hang}:
+                await comes_back(rig, browsed, network, result)
+        if took[-1] <= WITHIN_S:
+            return
+    raise AssertionError(f"it moved for {took} s after the browser was gone")
+
+
+async def comes_back(rig: JogRig, browsed: Browsed, network: Network, result: dict[str, Any]) -> None:
+    """The page is back: what was held all the time, and what was sent meanwhile, moves nothing."""
+    assert result["code"] == "CANCELED"
+    assert result["message"].startswith("no target came for 0.2 s")
+    network.whole.set()
+    await browsed.until_state("idle")
+    await browsed.page.evaluate(A_WHILE)
+    assert (await rig.see("state"))["state"] == "idle"
+    assert (await rig.last_result())["goal_id"] == result["goal_id"]
+
+
+# -- gamepads -----------------------------------------------------------------------------------------------
+
+
+async def test_a_gamepad_jogs_only_while_its_dead_man_button_is_held(rig: JogRig) -> None:
+    await rig.to_zero()
+    async with on_the_page(rig, "") as desk, watching(rig) as watched:
+        page = desk.page
+        await page.add_init_script(PADS)
+        await page.goto("about:blank")
+        await page.goto(f"{rig.url}#/arm/jog")
+        await desk.until_state("idle")
+        await page.evaluate("setPad([0, 0, 0, 1], 4)")
+        await page.check("text=Switched on")
+        with part("a button that was held before counts only once it was released"):
+            await desk.until_says("Pad of a test moves it while button 4 is held.")
+            await page.evaluate(A_WHILE)
+            assert (await rig.see("state"))["state"] == "idle"
+        with part("it moves the joint of its axis while the button is held"):
+            await page.evaluate("setPad([0, 0, 0, -1])")
+            await page.evaluate(A_WHILE)
+            await page.evaluate("setPad([0, 0, 0, -1], 4)")
+            await watched.until_moves()
+            await page.evaluate("setPad([0, 0, 0, -1])")
+            await watched.rested_at(rig)
+            assert (await rig.last_result())["code"] == "SUCCESSFUL"
+        with part("a gamepad that goes away stops it, and one that comes back held moves nothing"):
+            await page.evaluate("setPad([0, 0, 0, 1], 4)")
+            await watched.until_moves(-SPEED * FASTEST)
+            await page.evaluate("setPad(null); dispatchEvent(new Event('gamepaddisconnected'))")
+            await watched.rested_at(rig)
+            await desk.until(f"({SAID}) === 'A gamepad came or went'")
+            await page.evaluate("setPad([0, 0, 0, 1], 4); dispatchEvent(new Event('gamepadconnected'))")
+            await page.evaluate(A_WHILE)
+            assert (await rig.see("state"))["state"] == "idle"
+
+
+async def test_what_a_gamepad_moves_is_edited_on_the_page_and_kept_for_every_page(rig: JogRig) -> None:
+    await rig.to_zero()
+    file = rig.folder / "gamepads" / "arm.json"
+    async with on_the_page(rig, "#/arm/jog") as desk:
+        page = desk.page
+        await page.check("text=Switched on")
+        await page.click("summary:has-text('What it moves')")
+        await page.fill("label:has-text('Dead-man button') input", "5")
+        await page.fill("label:has-text('Dead zone') input", "20")
+        await page.select_option("[aria-label='What moves elbow']", "buttons 6 and 7")
+        await page.fill(".inputs li:has-text('elbow') input", "-50")
+        for joint in set(JOINTS) - {"elbow"}:
+            await page.select_option(f"[aria-label='What moves {joint}']", "")
+        await page.click(".gamepad button:text('Keep')")
+        await desk.until_says("None is seen.")
+        wanted = {
+            "dead_man": 5,
+            "dead_zone": 0.2,
+            "curve": 2.0,
+            "joints": {"elbow": {"minus": 6, "plus": 7, "scale": -0.5}},
+        }
+        async with asyncio.timeout(PATIENCE_S):
+            while not file.exists():  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.05)
+        assert json.loads(file.read_text()) == wanted
+    async with browsing("about:blank") as other, watching(rig) as watched:
+        await other.page.add_init_script(PADS)
+        await other.page.goto(f"{rig.url}#/arm/jog")
+        await other.until_state("idle")
+        await other.page.check("text=Switched on")
+        await other.page.evaluate("setPad([0, 0, 0, 1])")
+        await other.until_says("Pad of a test moves it while button 5 is held.")
+        await other.page.evaluate("setPad([0, 0, 0, 1], 5, 7)")
+        await watched.until_moves(-0.5 * SPEED * FASTEST)
+        await other.page.evaluate("setPad([0, 0, 0, 1], 7)")
+        await watched.rested_at(rig)
+    file.write_text("{")
+    async with on_the_page(rig, "#/arm/jog") as desk:
+        await desk.page.check("text=Switched on")
+        await desk.until_says(f"{file}: Invalid JSON: EOF while parsing an object at line 1 column 1")
+    file.unlink()
