@@ -123,7 +123,7 @@ class CommandHandler:
                 self._inject(command.fault)
             case messages.Follow():
                 self._follow(command)
-            case messages.Target() | messages.FollowStop():
+            case messages.Target() | messages.Chunk() | messages.FollowStop():
                 self._following.take(command)
             case messages.Unchain():
                 self._player.unchain(command.goal_id)

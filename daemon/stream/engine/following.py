@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ...ipc.messages import Follow, FollowStop, Notice, Setup, Target
+    from ...ipc.messages import Chunk, Follow, FollowStop, Notice, Setup, Target
     from ..timing import Schedule
     from .actuators import Actuators
     from .player import Player
@@ -62,7 +62,7 @@ class Following:
             self._begin_where_moved(moved)
         schedule.start_grid(period_s)
         self._watch.start_motion()
-        pursuit = Pursuit(follow, self._limits, self._setup, player.position)
+        pursuit = Pursuit(follow, self._limits, self._setup, player.position, schedule)
         player.follow(pursuit)
         now_s = schedule.clock.now()
         self._silent_at_s = now_s + max(FIRST_S, pursuit.timeout_s)
@@ -96,7 +96,7 @@ class Following:
         self._player.position[:] = moved
         self._report(messages.Happened("displaced", message, found))
 
-    def take(self, message: Target | FollowStop) -> None:
+    def take(self, message: Target | Chunk | FollowStop) -> None:
         """Take a target, or the end of following; what is for another goal changes nothing."""
         pursuit = self._player.pursuit
         if pursuit is None or message.goal_id != pursuit.goal_id:
@@ -104,7 +104,7 @@ class Following:
         if isinstance(message, messages.FollowStop):
             self._player.stop(ResultCode.SUCCESSFUL, "following has ended on request; the robot holds")
         elif self._player.state is FOLLOWING and pursuit.take(message):
-            self._silent_at_s = self._schedule.clock.now() + pursuit.timeout_s
+            self._silent_at_s = max(self._schedule.clock.now(), pursuit.ends_s) + pursuit.timeout_s
 
     # -- each tick ------------------------------------------------------------------------------------------
 

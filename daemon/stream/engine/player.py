@@ -463,7 +463,7 @@ class Player:
         if execution is None or not self.active:
             self.moved = math.nan
             if self.pursuit is not None:
-                self._pursue(self.pursuit, ticks)
+                self._pursue(self.pursuit, ticks, due or ticks)
             elif self._brake is not None:
                 self._slow_down_from_hand(self._brake, ticks)
             return
@@ -487,11 +487,11 @@ class Player:
             self._brake = None
             self._come_to_rest(Event.STOPPED)
 
-    def _pursue(self, pursuit: Pursuit, ticks: int) -> None:
+    def _pursue(self, pursuit: Pursuit, ticks: int, due: int) -> None:
         self._played_ticks += ticks
         self.frame += ticks
         brakes = self.state is STOPPING
-        if pursuit.move(ticks, self.position, self.velocity, brakes=brakes):
+        if pursuit.move(ticks, due, self.position, self.velocity, brakes=brakes):
             self._come_to_rest(Event.STOPPED)
             self._end(*self._reason)
 

@@ -1,24 +1,30 @@
 """One follow: targets that come as it goes, and the joints that they move.
 
-Each setpoint is within every limit, whatever comes (`daemon/trajectory/online.py`).
+Each setpoint is within every limit, whatever comes (`daemon/trajectory/online`).
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...ipc.messages import MOST_ROWS, Chunk
 from ...trajectory import FULL_RAMP, OnlineGenerator, OnlineLimits, Transmission, slack_of
 from .execution import Tolerances
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from motiond.drivers import ActuatorLimits
     from motiond.formats.arrays import Floats
 
     from ...ipc.messages import Follow, Setup, Target
+    from ..timing import Schedule
 
 NEWEST = 1000
 """Of so many targets the latency is kept."""
@@ -57,9 +63,12 @@ class Pursuit:
     - `timeout_s`: without a target for so long it is to end
     """
 
-    def __init__(self, follow: Follow, limits: FollowLimits, setup: Setup, position: Floats) -> None:
+    def __init__(
+        self, follow: Follow, limits: FollowLimits, setup: Setup, position: Floats, schedule: Schedule
+    ) -> None:
         self.goal_id, self.rate_hz, self.timeout_s = follow.goal_id, follow.rate_hz, follow.timeout_s
         self.path = Tolerances(follow.path_tolerance)
+        self._schedule, self._period_s = schedule, 1.0 / follow.rate_hz
         self._is_by_velocity = follow.mode == "velocity"
         self._joints, self._names, self._units = follow.joints, setup.joints, setup.units
         column = {joint: index for index, joint in enumerate(follow.joints)}
@@ -68,7 +77,7 @@ class Pursuit:
         self._columns = [column[leaders[joint]] for joint in self._moved]
         self._turns, self._begun = limits.turns[self._moved], position[self._moved]
         self._start = position[self._joints]
-        self._generator = OnlineGenerator(self._joint_limits(limits), self._start, 1.0 / follow.rate_hz)
+        self._generator = OnlineGenerator(self._joint_limits(limits), self._start, self._period_s)
         self._sent_at = -math.inf
         self._unwritten: list[float] = []
         self._latencies: deque[float] = deque(maxlen=NEWEST)
@@ -90,58 +99,78 @@ class Pursuit:
 
     # -- targets --------------------------------------------------------------------------------------------
 
-    def take(self, target: Target) -> bool:
-        """Go where a target leads; return whether it was taken."""
+    @property
+    def ends_s(self) -> float:
+        """When the last chunk ends; in the past where there is none."""
+        return self._generator.ends_s
+
+    def take(self, message: Target | Chunk) -> bool:
+        """Go where a target or a chunk leads; return whether it was taken."""
+        act = self._go_through(message) if isinstance(message, Chunk) else self._aim(message)
+        if act is None:
+            self._refused += 1
+            return False
+        sent_at = message.sent_at
+        if sent_at is not None and sent_at < self._sent_at:
+            self._dropped += 1
+            return False
+        self._sent_at = self._sent_at if sent_at is None else sent_at
+        self._clipped += act()
+        self._targets += 1
+        if len(self._unwritten) < NEWEST:
+            self._unwritten.append(message.taken_at if sent_at is None else sent_at)
+        return True
+
+    def _aim(self, target: Target) -> Callable[[], bool] | None:
+        """Return what takes a target; None for what is none."""
         values, others = target.positions, target.velocities
         if self._is_by_velocity:
             values, others = others, values
         wanted = np.array([] if values is None else values, dtype=float)
         passing = None if others is None else np.array(others, dtype=float)
-        if not self._fits(wanted) or (
-            passing is not None and (self._is_by_velocity or not self._fits(passing))
-        ):
-            self._refused += 1
-            return False
-        if not self._is_new(target.sent_at):
-            return False
-        generator = self._generator
-        if self._is_by_velocity:
-            self._clipped += generator.aim_at_velocity(wanted)
-        else:
-            self._clipped += generator.aim(wanted, passing)
-        self._note(target.taken_at if target.sent_at is None else target.sent_at)
-        return True
+        if not self._fits(wanted) or not (passing is None or self._fits(passing)):
+            return None
+        if not self._is_by_velocity:
+            return partial(self._generator.aim, wanted, passing)
+        return None if passing is not None else partial(self._generator.aim_at_velocity, wanted)
 
     def _fits(self, values: Floats) -> bool:
         return values.shape == self._start.shape and not np.isinf(values).any()
 
-    def _is_new(self, sent_at: float | None) -> bool:
-        """Whether nothing later was sent before; what has been overtaken counts as dropped."""
-        if sent_at is not None:
-            if sent_at < self._sent_at:
-                self._dropped += 1
-                return False
-            self._sent_at = sent_at
-        return True
-
-    def _note(self, since: float) -> None:
-        self._targets += 1
-        if len(self._unwritten) < NEWEST:
-            self._unwritten.append(since)
+    def _go_through(self, chunk: Chunk) -> Callable[[], bool] | None:
+        """Return what takes a chunk; None for what is none."""
+        try:
+            rows, times = np.array(chunk.positions, dtype=float), np.array(chunk.times, dtype=float)
+        except ValueError:  # rows of different lengths
+            return None
+        shape = (len(times), len(self._joints))
+        if self._is_by_velocity or rows.shape != shape or not 0 < len(times) <= MOST_ROWS:
+            return None
+        if not (np.isfinite(rows).all() and np.isfinite(times).all() and (np.diff(times) > 0.0).all()):
+            return None
+        schedule = self._schedule
+        begins_s = schedule.deadline_s  # of the setpoint that comes next
+        if chunk.begins_at is not None:
+            begins_s = schedule.clock.now() + chunk.begins_at - time.time()
+        times += begins_s
+        if len(times) == 1:
+            times, rows = np.append(times, times + self._period_s), np.repeat(rows, 2, axis=0)
+        return partial(self._generator.go_through, times, rows)
 
     # -- setpoints ------------------------------------------------------------------------------------------
 
-    def move(self, ticks: int, position: Floats, velocity: Floats, *, brakes: bool) -> bool:
+    def move(self, ticks: int, due: int, position: Floats, velocity: Floats, *, brakes: bool) -> bool:
         """Fill in where the joints go next, shape (joints,); return whether they have braked to rest.
 
-        `ticks`: by so many; more than 1 where deadlines were missed and are skipped.
+        `ticks`: by so many; more than 1 where deadlines were missed and are skipped. `due`: how many have
+        become due.
         """
         generator, rests = self._generator, False
-        for _ in range(ticks):
+        for tick in range(due - ticks, due):
             if brakes:
                 rests = generator.brake()
             else:
-                generator.step()
+                generator.step(self._schedule.deadline_s + tick * self._period_s)
         gone = (generator.position - self._start)[self._columns]
         position[self._moved] = self._begun + self._turns * gone
         position[self._joints] = generator.position

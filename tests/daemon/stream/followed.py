@@ -86,6 +86,17 @@ class Followed(Robot):
         """Send a target that moves on by itself."""
         self.channel.send(messages.Target(self.goal_id, [*positions], [*velocities], None, self.unix()))
 
+    def chunk(
+        self,
+        rows: np.ndarray[Any, Any],
+        period_s: float = 0.02,
+        begins_at: float | None = None,
+        sent_at: float | None = None,
+    ) -> None:
+        times = (np.arange(len(rows)) * period_s).tolist()
+        taken_at = self.unix()
+        self.send(messages.Chunk(self.goal_id, rows.tolist(), times, begins_at, sent_at, taken_at))
+
     def send(self, *commands: messages.Command) -> None:
         for command in commands:
             self.channel.send(command)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -135,6 +135,132 @@ def test_whatever_jumps_the_joints_keep_their_limits(robot: Followed, seed: int)
     robot.end()
     assert robot.come_to_rest().code == "SUCCESSFUL"
     assert_within(robot.setpoints()["reference_position"], PERIOD_S)
+
+
+def eased(begin: list[float], end: list[float], rows: int, first: float = 0.0) -> np.ndarray[Any, Any]:
+    """Return rows from rest to rest, or from where a share of the way has passed, shape (rows, joints)."""
+    share = np.linspace(first, 1.0, rows)[:, None]
+    gone = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
+    way: np.ndarray[Any, Any] = np.array(begin) + gone * np.subtract(end, begin)
+    return way
+
+
+def test_a_chunk_is_met_row_by_row_and_its_last_row_is_held(robot: Followed) -> None:
+    robot.follow()
+    robot.setpoints()
+    rows = eased(START, [0.6, 0.4], 101)
+    robot.chunk(rows)
+    robot.step(430)
+    positions = robot.setpoints()["reference_position"]
+    assert positions[:401:4] == pytest.approx(rows, abs=1e-5)
+    assert positions[24:401:4] == pytest.approx(rows[6:], abs=1e-12)
+    assert positions[401:] == pytest.approx(np.broadcast_to(rows[-1], (29, 2)), abs=1e-9)
+    assert_within(positions, PERIOD_S)
+
+
+def test_the_time_out_counts_from_the_end_of_the_last_chunk(robot: Followed) -> None:
+    robot.follow()
+    robot.chunk(eased(START, [0.3, 0.2], 51))
+    robot.step(int(1.2 * robot.rate_hz) - 1)
+    assert robot.state() is State.FOLLOWING
+    robot.step(3)
+    assert robot.come_to_rest().code == "CANCELED"
+
+
+def test_of_a_chunk_that_comes_late_what_has_passed_is_left_out(robot: Followed) -> None:
+    robot.follow()
+    robot.step(20)
+    robot.chunk(eased(START, [0.3, 0.2], 101), begins_at=robot.unix() - 0.5)
+    robot.setpoints()
+    robot.step(300)
+    positions = robot.setpoints()["reference_position"]
+    assert positions[179:] == pytest.approx(eased(START, [0.3, 0.2], 121, first=0.7), abs=1e-6)
+    assert_within(positions, PERIOD_S)
+
+
+def test_a_chunk_that_is_to_begin_later_replaces_the_one_before_from_then_on(robot: Followed) -> None:
+    robot.follow()
+    first, second = eased(START, [0.6, 0.4], 101), eased([0.2, -0.1], [0.1, 0.5], 101)
+    robot.chunk(first)
+    robot.chunk(second, begins_at=robot.unix() + 0.5)
+    robot.setpoints()
+    robot.step(700)
+    positions = robot.setpoints()["reference_position"]
+    assert positions[:96:4] == pytest.approx(first[:24], abs=1e-5)
+    assert positions[-1] == pytest.approx(second[-1], abs=1e-9)
+    assert_within(positions, PERIOD_S)
+
+
+def test_chunks_that_agree_are_spliced_without_a_trace(robot: Followed) -> None:
+    robot.follow()
+    rows = eased(START, [0.6, 0.4], 101)
+    robot.setpoints()
+    begun_at = robot.unix()
+    for first in range(0, 60, 5):
+        robot.chunk(rows[first:], begins_at=begun_at + 0.02 * first)
+        robot.step(20)
+    robot.step(200)
+    positions = robot.setpoints()["reference_position"]
+    assert positions[3:400:4] == pytest.approx(rows[1:], abs=2e-6)
+    assert_within(positions, PERIOD_S)
+
+
+def test_a_target_replaces_a_chunk(robot: Followed) -> None:
+    robot.follow(timeout_s=5.0)
+    robot.chunk(eased(START, [0.6, 0.4], 101))
+    robot.step(100)
+    robot.target(0.0, None)
+    robot.step(600)
+    assert robot.setpoints()["reference_position"][-1] == pytest.approx([0.0, 0.4], abs=1e-9)
+
+
+def test_what_is_older_than_the_last_is_dropped_and_does_not_renew_the_time_out(robot: Followed) -> None:
+    robot.follow()
+    sent_at = robot.unix()
+    robot.target(0.3, 0.3, sent_at=sent_at)
+    robot.step(20)
+    robot.target(0.9, 0.9, sent_at=sent_at - 0.001)
+    robot.chunk(eased(START, [0.9, 0.9], 101), sent_at=sent_at - 0.001)
+    robot.step(25)
+    assert robot.state() is State.STOPPING
+    follow = robot.come_to_rest().details["follow"]
+    assert (follow["targets"], follow["dropped"]) == (1, 2)
+    assert (robot.setpoints()["reference_position"] <= 0.3 + 1e-9).all()
+
+
+REFUSED = {
+    "no values": messages.Target("follow-1", None, None, None, 0.0),
+    "velocities for positions": messages.Target("follow-1", None, [0.0, 0.0], None, 0.0),
+    "too few values": messages.Target("follow-1", [0.0], None, None, 0.0),
+    "no rows": messages.Chunk("follow-1", [], [], None, None, 0.0),
+    "no number": messages.Chunk("follow-1", [[0.0, float("nan")]], [0.0], None, None, 0.0),
+    "rows of different lengths": messages.Chunk("follow-1", [[0.0, 0.0], [0.0]], [0.0, 1.0], None, None, 0.0),
+    "times that do not ascend": messages.Chunk("follow-1", [[0.0] * 2] * 2, [1.0, 1.0], None, None, 0.0),
+    "too many rows": messages.Chunk("follow-1", [[0.0] * 2] * 1001, [*range(1001)], None, None, 0.0),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED.values(), ids=REFUSED)
+def test_what_is_no_target_is_refused_and_does_not_renew_the_time_out(
+    robot: Followed, message: messages.Command
+) -> None:
+    robot.follow()
+    robot.target(*START)
+    robot.step(20)
+    robot.send(message)
+    robot.step(25)
+    follow = robot.come_to_rest().details["follow"]
+    assert (follow["targets"], follow["refused"]) == (1, 1)
+    assert (robot.setpoints()["reference_position"] == START).all()
+
+
+def test_a_target_for_another_goal_changes_nothing(robot: Followed) -> None:
+    robot.follow()
+    robot.target(0.5, 0.5, goal_id="follow-0")
+    robot.send(messages.FollowStop("follow-0"))
+    robot.step(390)
+    assert robot.state() is State.FOLLOWING
+    assert (robot.setpoints()["reference_position"] == START).all()
 
 
 def test_without_targets_it_stops_softly_holds_and_reports_so(robot: Followed) -> None:

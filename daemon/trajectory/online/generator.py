@@ -14,7 +14,6 @@ Each joint moves for itself, and none waits for another.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -29,10 +28,16 @@ from ruckig import (
     Trajectory,
 )
 
+from .interception import Interception
+from .paths import Paths
+from .spline import Spline, smoothed
+
 if TYPE_CHECKING:
     from ruckig import Bound
 
     from motiond.formats.arrays import Floats
+
+    from .limits import OnlineLimits
 
     Rows: TypeAlias = tuple[list[float], list[float], list[float]]
 
@@ -45,20 +50,6 @@ FASTEST = 0.999
 HORIZON_S = 60.0
 """A joint that reaches its limit later than this does not go to the limit yet: it keeps its velocity."""
 POSITION, VELOCITY = ControlInterface.Position, ControlInterface.Velocity
-
-
-@dataclass(frozen=True, slots=True)
-class OnlineLimits:
-    """What each joint keeps, shape (joints,).
-
-    Those of position may be infinite; the others are finite and above 0.
-    """
-
-    lower: Floats
-    upper: Floats
-    velocity: Floats
-    acceleration: Floats
-    jerk: Floats
 
 
 class OnlineGenerator:
@@ -79,7 +70,7 @@ class OnlineGenerator:
         self.position, self.velocity = start.copy(), self._state[1]
         self._state[0] = start
         self.target, self._commanded, self._passing = start.copy(), np.zeros(count), np.zeros(count)
-        self._period_s, self._passes = period_s, False
+        self._passes = False
         self._lower, self._upper = np.minimum(limits.lower, start), np.maximum(limits.upper, start)
         self._bound()
         self._ruckig, self._next = Ruckig(count, period_s), OutputParameter(count)
@@ -89,7 +80,14 @@ class OnlineGenerator:
         self._braking = _input_of(limits, start)
         self._braking.control_interface = VELOCITY
         self._stopping = Trajectory(count)
+        self._paths, self._period_s = Paths(limits, period_s), period_s
+        self._interception = Interception(limits, period_s)
         self._rests = True
+
+    @property
+    def ends_s(self) -> float:
+        """When what it goes through ends; in the past where there is nothing."""
+        return self._paths.ends_s
 
     # -- what is wanted -------------------------------------------------------------------------------------
 
@@ -108,8 +106,9 @@ class OnlineGenerator:
         speeds = np.zeros_like(within) if passing is None else np.nan_to_num(passing)
         most = FASTEST * limits.velocity
         np.copyto(self._passing, np.clip(speeds, -most, most), where=is_new)
-        self._wanted.target_position = self.target.tolist()
+        self._paths.leave(is_new)
         self._stop_target_at_limits()
+        self._aim_to_rest()
         beyond = (positions < limits.lower) | (positions > limits.upper) | (np.abs(speeds) > limits.velocity)
         return bool(beyond.any())
 
@@ -118,6 +117,16 @@ class OnlineGenerator:
         passing[(self.target >= limits.upper) & (passing > 0.0)] = 0.0
         passing[(self.target <= limits.lower) & (passing < 0.0)] = 0.0
         self._passes = bool(passing.any())
+
+    def go_through(self, times: Floats, rows: Floats) -> bool:
+        """Go through rows, shape (rows, joints), and hold the last one; it is begun when the first is due.
+
+        `times` (rows,): in s, ascending. Returns whether a row is beyond a limit, and was clipped to it.
+        """
+        limits = self._limits
+        within = np.clip(rows, limits.lower, limits.upper)
+        self._paths.add(Spline(times, smoothed(times, within, limits.acceleration, limits.jerk)))
+        return bool((within != rows).any())
 
     def aim_at_velocity(self, velocities: Floats) -> bool:
         """Move at velocities, shape (joints,), up to a limit; NaN leaves a joint's target as it is.
@@ -141,23 +150,24 @@ class OnlineGenerator:
 
     # -- each tick ------------------------------------------------------------------------------------------
 
-    def step(self) -> None:
-        """Move on by a tick."""
-        passes = self._passes
-        candidate = self._candidate_beside_target() if passes else self._candidate()
+    def step(self, now_s: float = 0.0) -> None:
+        """Move on by a tick, to where joints are to be at a time in s, by the scale of the paths."""
+        if (last := self._paths.look(now_s)) is not None:
+            self._rest_at_end(last)
+        if (path := self._paths.path) is not None:
+            candidate = self._on_path(path, now_s)
+        else:
+            candidate = self._beside_target() if self._passes else self._on_target()
         if candidate is None:
-            self._take(self._braked_rows())
-        elif unsafe := self._unsafe(candidate):
+            self._set(self._braked_rows())
+            return
+        if unsafe := self._unsafe(candidate):
             braked = self._braked_rows()
             for joint in unsafe:
                 for row, instead in zip(candidate, braked, strict=True):
                     row[joint] = instead[joint]
-            self._take(candidate)
-        elif passes:
-            self._take(candidate)  # ruckig's own is as seen from the target
-        else:
-            self._next.pass_to_input(self._wanted)
-            self._set(candidate)
+            self._paths.lose(unsafe)
+        self._set(candidate)
 
     def brake(self) -> bool:
         """Brake for a tick; return whether all joints rest."""
@@ -166,10 +176,43 @@ class OnlineGenerator:
             self._state[1:] = 0.0
         return rests
 
-    def _candidate(self) -> Rows | None:
+    def _on_path(self, path: Spline, now_s: float) -> Rows | None:
+        """Return where paths and targets lead next; a joint that cannot be on its path yet goes after it."""
+        paths = self._paths
+        if self._passes:
+            self._passing.fill(0.0)
+            self._passes = False
+        on_path = paths.lead(path, now_s, self._state)
+        np.copyto(self.target, paths.ahead[0], where=paths.led)
+        if on_path.all():
+            return tuple(paths.rows.tolist())
+        self._go_after(path, now_s)
+        rows = self._on_target()
+        if rows is None:
+            return None
+        return tuple(np.where(on_path, paths.rows, rows).tolist())
+
+    def _go_after(self, path: Spline, now_s: float) -> None:
+        """Have ruckig meet the path as soon as that can be."""
+        wanted, led = self._wanted, self._paths.led
+        meets = self._interception.find(path, now_s - self._period_s, self._state)
+        wanted.target_position = np.where(led, meets[0], self.target).tolist()
+        wanted.target_velocity, wanted.target_acceleration = np.where(led, meets[1:], 0.0).tolist()
+
+    def _rest_at_end(self, last: Floats) -> None:
+        """Rest where a path has ended, shape (joints,)."""
+        np.copyto(self.target, last, where=self._paths.led)
+        self._aim_to_rest()
+
+    def _aim_to_rest(self) -> None:
+        self._wanted.target_position = self.target.tolist()
+        self._wanted.target_velocity = self._wanted.target_acceleration = [0.0] * len(self.target)
+
+    def _on_target(self) -> Rows | None:
         """Return what ruckig would have next; None where its numbers fail it."""
-        after = self._next
-        if not self._updates(self._wanted):
+        wanted, after = self._wanted, self._next
+        wanted.current_position, wanted.current_velocity, wanted.current_acceleration = self._state.tolist()
+        if not self._updates(wanted):
             return None
         return after.new_position, after.new_velocity, after.new_acceleration
 
@@ -179,7 +222,7 @@ class OnlineGenerator:
         except (RuckigError, ValueError):  # the latter for codes that ruckig itself does not name
             return False
 
-    def _candidate_beside_target(self) -> Rows | None:
+    def _beside_target(self) -> Rows | None:
         """Return what ruckig would have next as seen from the target, which moves on by a tick.
 
         There the joint is to come to rest at 0. Seen from outside it keeps up with the target then; without
@@ -196,7 +239,7 @@ class OnlineGenerator:
             position = (np.array(after.new_position) + self.target).tolist()
             rows = position, (np.array(after.new_velocity) + passing).tolist(), after.new_acceleration
         np.clip(self.target, self._limits.lower, self._limits.upper, out=self.target)
-        self._wanted.target_position = self.target.tolist()
+        self._aim_to_rest()
         self._stop_target_at_limits()
         return rows
 
@@ -237,12 +280,6 @@ class OnlineGenerator:
         )
         self._rests = self._brake.update(braking, after) == Result.Finished
         return after.new_position, after.new_velocity, after.new_acceleration
-
-    def _take(self, rows: Rows) -> None:
-        """Go on from another state than ruckig's."""
-        wanted = self._wanted
-        wanted.current_position, wanted.current_velocity, wanted.current_acceleration = rows
-        self._set(rows)
 
     def _set(self, rows: Rows) -> None:
         self._state[:] = rows
