@@ -11,6 +11,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
+import numpy as np
+
 from ...ipc import messages
 from .catch_up import CatchUp
 
@@ -35,7 +37,9 @@ class _Lead:
     goal: FollowGoal
     leader: Leader
     catch_up: CatchUp
+    start: Floats
     taken_s: float
+    turned: Floats | None = None  # what is added to what is measured: whole turns; None before the first
 
 
 class Mirror:
@@ -56,7 +60,7 @@ class Mirror:
         `limits`: of approaches. `start`: shape (joints of the goal,), in rad or m.
         """
         catch_up = CatchUp(limits, start, PERIOD_S)
-        self._lead = _Lead(goal, leader, catch_up, asyncio.get_running_loop().time())
+        self._lead = _Lead(goal, leader, catch_up, start, asyncio.get_running_loop().time())
         self._begun.set()
 
     async def run(self) -> NoReturn:
@@ -81,10 +85,20 @@ class Mirror:
             self._end(lead, lead.leader.lost)
         if measured is None:
             return
-        positions, velocities = lead.catch_up.next(*measured, now_s - lead.taken_s)
+        if lead.turned is None:
+            lead.turned = self._nearest(lead, measured.positions)
+        leading = measured.positions + lead.turned
+        positions, velocities = lead.catch_up.next(leading, measured.velocities, now_s - lead.taken_s)
         lead.taken_s, lead.goal.has_reached_leader = now_s, lead.catch_up.is_there
         to, passing, goal_id = positions.tolist(), velocities.tolist(), lead.goal.goal_id
         self._put(lead.goal, messages.Target(goal_id, to, passing, None, time.time()))
+
+    def _nearest(self, lead: _Lead, positions: Floats) -> Floats:
+        """Return by how much whole turns move a leader on to be nearest to where the robot holds."""
+        joint_map, columns = self._robot.planner.joint_map, [*lead.goal.joints]
+        ends, driven = np.zeros((2, len(joint_map.joints))), np.zeros(len(joint_map.joints), dtype=bool)
+        ends[:, columns], driven[columns] = (lead.start, positions), True
+        return joint_map.nearest(ends[0], ends[1], driven)[columns]
 
     def _end(self, lead: _Lead, why: str) -> None:
         """Stop the follower softly."""

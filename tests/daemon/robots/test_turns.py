@@ -11,6 +11,7 @@ import pytest
 
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, refused, sweep, write_seq
+from tests.daemon.robots.test_leader import Pair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -209,6 +210,23 @@ async def test_what_was_pushed_round_before_a_motion_plays_it_there(rig: Rig) ->
         await ask(registry, "fault", fault="clear")
         _, at = await plays(rig, registry, motion="twice")
     assert at == pytest.approx(0.0, abs=1e-9)
+
+
+async def test_a_follower_goes_round_with_its_leader_on_the_turn_where_it_is(rig: Rig) -> None:
+    leader = rig.driver | {"trace": "other.npy", "plant": "other.bin", "initial": {"elbow": 3 * TURN + 0.4}}
+    rig.others = {"other": rig.robot | {"driver": leader}}
+    async with rig.running() as registry:
+        pair = Pair(rig, registry)
+        for name in ("arm", "other"):
+            while pair.robot(name).session.state != "idle":
+                await pair.robot(name).change(1.0)
+        await pair.follows()
+        await pair.together()
+        assert pair.measured("arm")[1] == pytest.approx(0.4, abs=0.01)
+        await pair.ask("other", "goto", joints={"elbow": 3 * TURN - 0.5})
+        await asyncio.sleep(4.0)
+        assert pair.measured("arm")[1] == pytest.approx(-0.5, abs=0.01)
+    assert np.ptp(elbow_of(rig)) < 1.0
 
 
 async def test_who_turns_a_joint_by_hand_may_turn_it_round_and_play_that_anywhere(rig: Rig) -> None:
