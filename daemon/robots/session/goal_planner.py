@@ -284,11 +284,15 @@ class GoalPlanner:
     def _longest_stop_s(self) -> float:
         """Return a bound of how long a soft stop takes from any state within the limits, in s.
 
-        The acceleration first goes to 0, then down and back to it.
+        The acceleration first goes to 0, then down and back to it. Where there is no limit, the stream
+        process takes at least so much (`FollowLimits`).
         """
         bounds, limits, velocity = self._bounds, self.joint_map.limits, self._top_speeds()
-        acceleration = np.where(np.isfinite(limits.acceleration), limits.acceleration, bounds.acceleration)
-        return float(np.max(velocity / acceleration + 2.0 * acceleration / bounds.jerk))
+        stop_s = self._settings.stop_duration_s
+        needed = 2.0 * velocity / stop_s
+        acceleration = np.where(np.isfinite(limits.acceleration), limits.acceleration, needed)
+        jerk = np.maximum(bounds.jerk, 4.0 * velocity / stop_s**2)
+        return float(np.max(velocity / acceleration + 2.0 * acceleration / jerk))
 
     @contextmanager
     def prepare(self, goal: Goal, start: Sequence[float]) -> Iterator[PreparedGoal]:

@@ -14,8 +14,15 @@ import motiond.client
 from tests.daemon.cli.program import Program, daemon_of
 from tests.daemon.rig import Rig
 
-PAGE = Path(__file__).parents[3] / "docs" / "client.md"
-EXAMPLES = [block.partition("```")[0] for block in PAGE.read_text().split("```python\n")[1:]]
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = DOCS / "client.md"
+
+
+def examples_of(page: Path) -> list[str]:
+    return [block.partition("```")[0] for block in page.read_text().split("```python\n")[1:]]
+
+
+EXAMPLES = examples_of(PAGE)
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("programs")]
 
@@ -64,3 +71,19 @@ async def test_the_other_examples_run_within_a_connection(tmp_path: Path) -> Non
         assert (names["pose"]["name"], names["draft"]["poses"]) == ("begin", 1)
         assert names["followed"].code == "SUCCESSFUL"
         assert (names["checked"]["motion"], names["checked"]["saved"]) == ("wave", False)
+
+
+async def test_a_robot_follows_targets_and_chunks_as_its_page_shows(tmp_path: Path) -> None:
+    program, chunks = examples_of(DOCS / "following.md")
+    async with daemon_of(Rig(tmp_path)) as running:
+
+        def run_program(_: list[str]) -> int:
+            exec(compile(program, "following.md", "exec"), {})  # noqa: S102 - the page's own
+            return 0
+
+        assert await Program(run=run_program).end() == (0, "SUCCESSFUL\n", "")
+        async with motiond.client.connect(config=running.config) as daemon:
+            names: dict[str, Any] = {"asyncio": asyncio, "arm": daemon.robot("arm")}
+            await run(chunks, names)
+    assert names["chunked"].code == "SUCCESSFUL"
+    assert names["chunked"].details["follow"]["targets"] == 2

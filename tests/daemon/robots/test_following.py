@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from signal import SIGCONT, SIGSTOP
+from signal import SIGCONT, SIGKILL, SIGSTOP
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,6 +132,52 @@ async def test_it_ends_softly_with_one_result_that_says_why(
     positions = read_trace(follower.rig.folder / "trace.npy")["position"]
     fastest = np.abs(np.diff(positions, axis=0)).max(axis=0)
     assert (fastest <= LIMITS["velocity"] / 200.0 * (1 + 1e-6)).all()
+
+
+@pytest.mark.parametrize("acceleration", [2.0, 40.0, None])
+@pytest.mark.parametrize("verb", ["stop", "follow/stop"])
+async def test_a_stop_takes_no_longer_than_its_answer_says(
+    rig: Rig, verb: str, acceleration: float | None
+) -> None:
+    for joint in rig.robot["joints"].values():
+        joint["limits"] = {**LIMITS, "acceleration": acceleration}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        goal_id = (await ask(registry, "follow/start", mode="velocity", timeout_s=5.0))["goal_id"]
+        for velocities in ([2.5, -0.5], [3.0, -3.0]):  # faster and faster, when the stop comes
+            await ask(registry, "follow/target", goal_id=goal_id, velocities=velocities)
+            await asyncio.sleep(0.3)
+        begin_s = asyncio.get_running_loop().time()
+        within_s = (await ask(registry, verb))["stops_within_s"]
+        await rig.rest_after(goal_id)
+        took_s = asyncio.get_running_loop().time() - begin_s
+        assert 0.05 < took_s <= within_s + 3.0 / 200.0
+
+
+@pytest.mark.parametrize("on_exit", ["hold", "park"])
+async def test_the_end_of_the_daemon_ends_it_and_what_is_to_follow_does(rig: Rig, on_exit: str) -> None:
+    rig.robot |= {"on_exit": on_exit, "poses": {"park": {"shoulder": 0.5}}}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        follower = Follower(rig, registry)
+        goal_id = await follower.starts()
+        await follower.swings(goal_id)
+        registry.leave()
+        result = await rig.result_of(goal_id)
+    assert (result["motion"], result["code"]) == ("follow", "CANCELED")
+    ended = [(one["motion"], one["code"]) for one in rig.reports_on("result")]
+    assert ended == [("follow", "CANCELED"), *([("park", "SUCCESSFUL")] if on_exit == "park" else [])]
+
+
+async def test_the_loss_of_its_stream_process_ends_it(follower: Follower) -> None:
+    goal_id = await follower.starts()
+    await follower.swings(goal_id)
+    follower.rig.send_signal(follower.registry.members["arm"].robot.stream.pid, SIGKILL)
+    result = await follower.rig.result_of(goal_id)
+    assert (result["code"], result["details"]["follow"]["refused"]) == ("COMM_LOST", 0)
+    await follower.rig.until_state("idle", follower.rig.place_of(result))
+    refusal = await refused(follower.registry, "follow/target", goal_id=goal_id, positions=[0.1, 0.1])
+    assert refusal[0] == "UNKNOWN_GOAL"
 
 
 async def test_what_it_does_while_it_follows_is_in_its_state_once_a_second(follower: Follower) -> None:

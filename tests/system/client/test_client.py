@@ -109,6 +109,25 @@ def test_several_threads_use_one_client_without_asyncio(ways: dict[str, str]) ->
         arm.status()
 
 
+def test_a_robot_follows_targets_of_a_program_without_asyncio(ways: dict[str, str]) -> None:
+    with sync.connect(config=ways["socket"]) as daemon:
+        with daemon.robot("arm").follow(["elbow"], timeout_s=5.0) as follow:
+            for step in range(20):
+                follow.send([0.005 * step])
+            follow.chunk([[0.1], [0.11]], period_s=0.1)
+            with pytest.raises(ValueError, match="2 values; 1 joints are followed"):
+                follow.send([0.1, 0.2])
+        assert follow.result().code == "SUCCESSFUL"
+        with pytest.raises(motiond.client.Refused, match="it follows no more"):
+            follow.send([0.0])
+        with (
+            pytest.raises(ZeroDivisionError),
+            daemon.robot("arm").follow(["elbow"], timeout_s=5.0) as follow,
+        ):
+            raise ZeroDivisionError
+        assert follow.result().code == "SUCCESSFUL"
+
+
 def test_what_other_threads_wait_for_ends_once_the_client_is_closed(ways: dict[str, str]) -> None:
     waiting, ended = threading.Event(), list[str]()
 
