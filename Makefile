@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-TARGETS := help demo test test-fast properties lint format documents page page-check docs bench fuzz fuzz-requests soak soak-kill soak-recording soak-service soak-fleet dist deb try-install try-deb built clean
+TARGETS := help demo test test-fast properties lint format documents page page-check docs bench fuzz fuzz-requests soak soak-follow soak-kill soak-recording soak-service soak-fleet dist deb try-install try-deb built clean
 .PHONY: $(TARGETS)
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make bench   print each figure beside its yardstick; \`make bench rate stop\` prints those two alone"
 	@echo "make fuzz    feed each reader broken files for ten minutes, or SECONDS=…; READERS=\"seq sdf\" picks"
 	@echo "make fuzz-requests  send a daemon 100,000 hostile requests, or COUNT=…; its robots must hold still"
+	@echo "make soak-follow  follow 10,000 random sequences of targets, or COUNT=… from FIRST=…"
 	@echo "make soak-kill  pull the plugs of real processes 500 times, or ROUNDS=… from FIRST=…"
 	@echo "make soak-recording  kill daemons that record 100 times, or ROUNDS=… from FIRST=…; all but the last 1.5 s must be there"
 	@echo "make soak-service  serve observers and pages while the broker comes and goes for 30 minutes, or MINUTES=…"
@@ -111,6 +112,9 @@ fuzz-requests: $(VENV)/.ready
 
 soak: $(VENV)/.ready
 	@$(BIN)/python -m soak --steps $(or $(STEPS),1000000) --first $(or $(FIRST),0)
+
+soak-follow: $(VENV)/.ready
+	@$(BIN)/python -m soak.following --count $(or $(COUNT),10000) --first $(or $(FIRST),0)
 
 soak-kill: $(VENV)/.ready
 	@$(BIN)/python -m soak.kill --rounds $(or $(ROUNDS),500) --first $(or $(FIRST),0)

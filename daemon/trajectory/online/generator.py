@@ -125,7 +125,8 @@ class OnlineGenerator:
         """
         limits = self._limits
         within = np.clip(rows, limits.lower, limits.upper)
-        self._paths.add(Spline(times, smoothed(times, within, limits.acceleration, limits.jerk)))
+        smooth = smoothed(times, within, limits.acceleration, limits.jerk)
+        self._paths.add(Spline(times, smooth, within[-1]))
         return bool((within != rows).any())
 
     def aim_at_velocity(self, velocities: Floats) -> bool:

@@ -23,6 +23,8 @@ MOST_WAITING = 16
 """So many paths may wait for their begin; of more, the earliest are left out."""
 ROUNDING = 1e-9
 """Of a limit, or in rad, m, or that per s or s²: what differs by less is the same."""
+BEND = 0.005
+"""Of what a joint can make of its acceleration in a tick: how far what is between two ticks may be off."""
 _U = np.linspace(0.0, 1.0, 17)[:, None]
 
 
@@ -68,7 +70,7 @@ class Paths:
             self.path = None
 
     def look(self, now_s: float) -> Floats | None:
-        """Begin the path that is due; return the last row, shape (joints,), of one that has ended."""
+        """Begin the path that is due; return where to rest, shape (joints,), at the end of one."""
         if self._waiting and self._waiting[0].begins_s <= now_s:
             due = [path for path in self._waiting if path.begins_s <= now_s]
             self.path = due[-1]
@@ -78,9 +80,8 @@ class Paths:
             self._tries = 0
         if self.path is None or now_s <= self.path.ends_s:
             return None
-        last: Floats = self.path.rows[-1]
-        self.path = None
-        return last
+        rest, self.path = self.path.rest, None
+        return rest
 
     def lead(self, path: Spline, now_s: float, state: Floats) -> Booleans:
         """Fill in where the path leads from a state, shape (3, joints); return which joints can go there."""
@@ -127,8 +128,11 @@ class Paths:
         can &= np.abs(next_a) <= limits.acceleration * (1.0 + ROUNDING)
         can &= np.abs(change) <= jerk * (1.0 + 1e-6) + ROUNDING
         can &= np.abs(next_v - v - h / 2.0 * (a + next_a)) <= jerk * h / 4.0 + ROUNDING
-        bend = next_p - p - h / 2.0 * (v + next_v) + h**2 / 12.0 * change
-        can &= np.abs(bend) <= jerk * h**2 / 16.0 + ROUNDING * h
+        step = next_p - p
+        bend = step - h / 2.0 * (v + next_v) + h**2 / 12.0 * change
+        can &= np.abs(step) <= limits.velocity * h * (1.0 + ROUNDING)
+        most = np.minimum(jerk * h**2 / 16.0, BEND * limits.acceleration * h**2)
+        can &= np.abs(bend) <= most + ROUNDING * h
         return can
 
 

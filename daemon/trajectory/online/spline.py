@@ -61,14 +61,14 @@ class Spline:
     """The curve through rows.
 
     - `begins_s`, `ends_s`: the times of the first row and of the last one
-    - `rows` (rows, joints): in rad or m
+    - `rest` (joints,): where it is held after them, in rad or m
 
-    `times` (rows,): in s, ascending; at least two.
+    `times` (rows,): in s, ascending; at least two. `rows` (rows, joints): in rad or m.
     """
 
-    def __init__(self, times: Floats, rows: Floats) -> None:
+    def __init__(self, times: Floats, rows: Floats, rest: Floats) -> None:
         self.begins_s, self.ends_s = float(times[0]), float(times[-1])
-        self.rows, self._times, self._edges = rows, times, times.tolist()
+        self.rest, self._times, self._edges = rest, times, times.tolist()
         self._joints = np.arange(rows.shape[1])
         steps = np.diff(times)[:, None]
         secants = np.diff(rows, axis=0) / steps
@@ -81,7 +81,7 @@ class Spline:
     def at(self, times: Floats) -> Floats:
         """Return positions, velocities, accelerations and jerks, shape (4, times, joints).
 
-        At times after the last row, it is held.
+        After the last row, it rests.
         """
         piece = self._piece(times)
         states = _states(self._parts[:, piece], (times - self._times[piece])[:, None])
@@ -107,7 +107,7 @@ class Spline:
     def _held(self, states: Floats, times: Floats) -> Floats:
         after = times > self.ends_s
         states[1:, after] = 0.0
-        states[0, after] = np.broadcast_to(self.rows[-1], states.shape[1:])[after]
+        states[0, after] = np.broadcast_to(self.rest, states.shape[1:])[after]
         return states
 
     def _piece(self, times: Floats) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

@@ -205,6 +205,57 @@ def test_chunks_that_agree_are_spliced_without_a_trace(robot: Followed) -> None:
     assert_within(positions, PERIOD_S)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_chunks_of_a_second_ten_times_a_second_that_come_late_make_one_path(
+    robot: Followed, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    robot.follow()
+    robot.setpoints()
+    begun_at = robot.unix()
+    turn, size = rng.uniform(1.0, 3.0, 2), rng.uniform(0.05, 0.2, 2)
+
+    def wanted(times: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return a swing that grows from rest, shape (times, joints)."""
+        growth = 1.0 - np.exp(-((times / 1.5) ** 3))
+        swing: np.ndarray[Any, Any] = START + (growth * np.sin(np.outer(turn, times))).T * size
+        return swing
+
+    late_s = rng.uniform(0.0, 0.3, 50)
+    waiting = sorted((0.1 * number + late, 0.1 * number) for number, late in enumerate(late_s))
+    for tick in range(1000):
+        while waiting and waiting[0][0] <= tick * PERIOD_S:
+            first_s = waiting.pop(0)[1]
+            rows = wanted(first_s + 0.02 * np.arange(51))
+            robot.chunk(rows, begins_at=begun_at + first_s, sent_at=begun_at + first_s)
+        robot.step()
+    positions = robot.setpoints()["reference_position"]
+    assert positions == pytest.approx(wanted((np.arange(1000) + 1.0) * PERIOD_S), abs=2e-3)
+    assert robot.facts().dropped > 0
+    assert_within(positions, PERIOD_S)
+
+
+def test_a_chunk_that_is_too_rough_for_the_joints_is_smoothed(robot: Followed) -> None:
+    rng = np.random.default_rng(0)
+    robot.follow()
+    rows = eased(START, [0.6, 0.4], 101)
+    robot.chunk(rows + 0.003 * rng.normal(size=rows.shape))
+    robot.step(401)
+    positions = robot.setpoints()["reference_position"]
+    assert positions[:401:4] == pytest.approx(rows, abs=0.02)
+    assert_within(positions, PERIOD_S)
+
+
+def test_a_chunk_that_is_too_fast_is_followed_as_fast_as_limits_allow(robot: Followed) -> None:
+    robot.follow(timeout_s=5.0)
+    robot.chunk(eased(START, [1.1, -0.2], 21))
+    robot.step(440)
+    positions = robot.setpoints()["reference_position"]
+    assert np.abs(np.diff(positions[:, 0])).max() / PERIOD_S == pytest.approx(VELOCITY[0])
+    assert positions[-1] == pytest.approx([1.1, -0.2], abs=1e-9)
+    assert_within(positions, PERIOD_S)
+
+
 def test_a_target_replaces_a_chunk(robot: Followed) -> None:
     robot.follow(timeout_s=5.0)
     robot.chunk(eased(START, [0.6, 0.4], 101))
