@@ -36,7 +36,7 @@ HEAD = struct.Struct("<BxHHxxdd")
 """Of a frame of telemetry: kind, the robot's place in the list of robots, its joints, `stamp_s`, `frame`."""
 TARGET_HEAD, CHUNK_HEAD = struct.Struct("<B16sd"), struct.Struct("<dd")
 """Of a frame of a target: kind, the goal's id, `sent_at`; of a chunk `start_at` and `period_s` besides."""
-KINDS, CHUNK = {"positions": 1, "velocities": 2}, 4
+KINDS, CHUNK = {"positions": 1, "velocities": 2, "twist": 3}, 4
 SIDES, QUANTITIES = ("reference", "feedback"), ("position", "velocity", "effort")
 
 

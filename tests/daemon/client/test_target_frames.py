@@ -17,6 +17,7 @@ GOAL = "6f1c2d3e4a5b4c6d8e7f901234567890"
     [
         {"positions": [0.1, None], "sent_at": 1.8e9},
         {"velocities": [0.1, -0.2]},
+        {"twist": [0.1, 0.0, -0.2, 0.3, 0.0, 0.5], "sent_at": 1.8e9},
         {"positions": [[0.1, 0.2], [0.3, 0.4]], "period_s": 0.02, "start_at": 1.8e9, "sent_at": 1.7e9},
         {"positions": [[0.1, 0.2]], "period_s": 0.5},
     ],
