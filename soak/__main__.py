@@ -37,14 +37,15 @@ class Played(NamedTuple):
 
 
 def live(seed: int) -> Played:
-    """Live one life of a daemon with its engine."""
+    """Live two lives of a daemon with its engine: any, and one of motions that flow into each other."""
     logging.getLogger("motiond").propagate = False
     try:
         with virtual.in_memory():
-            account = engine.account_of(lives.life(seed))
+            accounts = [engine.account_of(make(seed)) for make in (lives.life, lives.chains)]
     except Exception:  # noqa: BLE001 - a crash is a finding like any other
         return Played(seed, 0, [traceback.format_exc()])
-    return Played(seed, account.steps, invariants.broken(account))
+    problems = [line for account in accounts for line in invariants.broken(account)]
+    return Played(seed, sum(account.steps for account in accounts), problems)
 
 
 def keep(seed: int, reason: str) -> None:

@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+import numpy as np
+
 from motiond.daemon.api import (
     Dispatcher,
     PlayRequest,
@@ -39,7 +41,7 @@ from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.robots.assembly import make_registry
-from motiond.daemon.robots.session.goal import MotionGoal
+from motiond.daemon.robots.session.goal import MotionGoal, new_goal
 from motiond.daemon.stream.engine.execution import ON_MOTION
 from motiond.daemon.stream.engine.loop import StreamLoop
 from motiond.daemon.trajectory.ramp import FULL_RAMP
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from motiond.daemon.ipc.messages import Command
+    from motiond.daemon.planning import Blend
     from motiond.daemon.robots.registry import RobotRegistry
     from motiond.daemon.stream.engine.execution import Result
     from motiond.daemon.stream.engine.player import Player
@@ -313,6 +316,8 @@ class Engine:
         self._orders: dict[str, int] = {}
         self._goals: dict[str, int] = {}
         self._begins: MotionGoal | None = None
+        self._blends: MotionGoal | None = None
+        self._blend: Blend | None = None
         self._lease: str | None = None
         self._start: dict[str, Any] = {}
         self._starts = count(1)
@@ -356,7 +361,8 @@ class Engine:
         self._registry, self._dispatcher = registry, Dispatcher(registry)
         self._robot = robot = registry.members[ROBOT].robot
         self._session = session = robot.session
-        begin, send = robot.begin, robot.stream.send
+        begin, send, chain = robot.begin, robot.stream.send, robot.chain
+        blend_of = robot.planner.blend_of
         # What it keeps from the garbage collector, a process keeps for good; here are many lives in one.
         robot.motions._keep_for_good = lambda least: None  # type: ignore[method-assign] # noqa: ARG005
 
@@ -367,11 +373,24 @@ class Engine:
             finally:
                 self._begins = None
 
+        def noted_chain(before: MotionGoal, goal: MotionGoal) -> int:
+            self._begins, self._blends = goal, before
+            try:
+                return chain(before, goal)
+            finally:
+                self._begins = self._blends = None
+
+        def noted_blend(*asked: Any) -> Blend:
+            self._blend = blend_of(*asked)
+            return self._blend
+
         def noted_send(command: Command, fds: tuple[int, ...] = ()) -> int:
             number = send(command, fds)
             self._take_command(command, number)
             return number
 
+        robot.chain = noted_chain  # type: ignore[method-assign]
+        robot.planner.blend_of = noted_blend  # type: ignore[method-assign,assignment]
         robot.begin = noted_begin  # type: ignore[method-assign,assignment]
         robot.stream.send = noted_send  # type: ignore[method-assign]
         for name in ("stop", "estop", "disable", "leave", "end_goal"):
@@ -557,6 +576,7 @@ class Engine:
             self._blame(f"{player.state}: it gives way though nobody teaches it")
 
     def take_begin(self, goal_id: str) -> None:
+        self._note_sent(goal_id)
         self._began = max(self._began, self._goals.get(goal_id, -1))
 
     def _note_setpoint(self, loop: WatchedLoop, position: list[float]) -> None:
@@ -613,17 +633,40 @@ class Engine:
             handed = self.account.handed[self._goals[self._session.goal.goal_id]]
             handed.fastest = max(handed.fastest, command.speed)
             handed.doubts = max(handed.doubts, self._doubts(handed.goal, command.speed))
-        if isinstance(command, messages.Play) and number:
+        if isinstance(command, messages.Play | messages.Chain) and number:
             goal = self._begins
             assert goal is not None
-            self._note_goal(goal, command)
+            self._note_goal(goal, command if isinstance(command, messages.Play) else command.play)
+            if isinstance(command, messages.Play):
+                self._note_sent(goal.goal_id)
+            else:
+                self._note_chain(goal)
+
+    def _note_chain(self, goal: MotionGoal) -> None:
+        """Take of both goals how fast the clock may go and ramp on the blend."""
+        assert self._blends is not None
+        assert self._blend is not None
+        ramp = self._blend.clock_acceleration
+        for one in (goal, self._blends):
+            handed = self.account.handed[self._goals[one.goal_id]]
+            handed.doubts = max(handed.doubts, ramp if ramp <= self._least_ramp * (1 + 1e-9) else 0.0)
+            handed.fastest = max(handed.fastest, goal.speed, self._blends.speed)
+        self.account.acts["chained"] += 1
+
+    def _note_sent(self, goal_id: str) -> None:
+        """Take that a goal begins."""
+        account = self.account
+        if goal_id in self._goals and all(sent.goal_id != goal_id for sent in account.sent):
+            goal = account.handed[self._goals[goal_id]].goal
+            order = self._order_of(goal)
+            account.sent.append(Sent(goal_id, goal.motion, order, self._loop.time(), len(account.halts)))
 
     def _note_goal(self, goal: MotionGoal, command: messages.Play) -> None:
         account = self.account
-        self._goals[goal.goal_id] = len(account.handed)
-        account.handed.append(Handed(goal, command, self._doubts(goal, goal.speed), max(1.0, goal.speed)))
+        if goal.goal_id not in self._goals:
+            self._goals[goal.goal_id] = len(account.handed)
+            account.handed.append(Handed(goal, command, self._doubts(goal, goal.speed), max(1.0, goal.speed)))
         order = self._order_of(goal)
-        account.sent.append(Sent(goal.goal_id, goal.motion, order, self._loop.time(), len(account.halts)))
         halt = next((one for one in account.halts if one.order > order), None)
         if halt is not None:
             self._blame(f"{goal.motion} of request {order} begins after the {halt.kind} {halt.order}")
@@ -652,7 +695,9 @@ class Engine:
         if number is not None:
             handed = self.account.handed[number]
             handed.ended.append(
-                messages.Ended(data["goal_id"], data["code"], data["message"], data["played_s"])
+                messages.Ended(
+                    data["goal_id"], data["code"], data["message"], data["played_s"], data["details"]
+                )
             )
             handed.ended_at = self._ticks
 
@@ -708,8 +753,27 @@ class Engine:
         lease = {"lease": self._lease} if verb in {"lease/renew", "lease/release"} and self._lease else {}
         self._ask(verb, **fixed, **values, **lease)
 
-    def _play(self, **values: Any) -> None:
-        self._ask("play", **self._motion_values(**values))
+    def _play(self, *, blend_s: float = 0.0, **values: Any) -> None:
+        asked = self._motion_values(**values)
+        if blend_s:
+            asked["blend_s"] = self._blend_for(asked, blend_s)
+        self._ask("play", **asked)
+
+    def _blend_for(self, asked: dict[str, Any], blend_s: float) -> float:
+        """Return a blend as it was meant, or one of those that would do instead where there are some."""
+        session, planner = self._session, self._robot.planner
+        held = session.known.reference
+        if held is None or not (session.begin or session.goal or session.queue):
+            return blend_s
+        before, held = session.ends_before(held)
+        try:
+            request = PlayRequest.model_validate(asked | {"blend_s": blend_s})
+            if before is not None:
+                planner.blend_of(before, new_goal(planner.playback_for(request), request), held)
+        except RequestError as error:
+            longest_s = error.data.get("longest_s", blend_s)
+            return float(np.clip(blend_s, error.data.get("shortest_s", blend_s), longest_s))
+        return blend_s
 
     def _motion_values(
         self,
@@ -735,6 +799,9 @@ class Engine:
                 playback = self._robot.planner.playback_for(PlayRequest.model_validate(known))
                 asked["speed"] = min(10.0, max(0.1, _speed(speed_share, playback.track.max_speed)))
         return asked
+
+    def _sequence(self, **values: Any) -> None:
+        self._ask("sequence", **values)
 
     def _goto(self, fraction: float, on_busy: str, *, from_beyond: bool = False) -> None:
         lower, upper = span_of(self.life.joint_map)

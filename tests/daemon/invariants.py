@@ -34,6 +34,7 @@ ROUNDING = 1e-6  # of a limit
 BETWEEN_ROWS = 4 / 3
 """How much more a cubic curve may bend between its rows than they do: a motion's acceleration is checked at
 the rows, and monotone slopes (Fritsch and Carlson 1980) are continuous in velocity alone."""
+GOALS = {"play", "sequence", "goto"}
 RESTING = frozenset({State.IDLE, State.PAUSED})
 AT_REST = {"idle", "estopped", "fault", "offline", ""}
 BEGUN = {
@@ -117,7 +118,7 @@ def _wrong_ends(account: Account) -> Iterator[str]:
         codes = [ended.code for ended in handed.ended]
         if len(codes) != 1:
             yield f"goal {number} has the results {codes}"
-        if "SUCCESSFUL" in codes and number in last:
+        if "SUCCESSFUL" in codes and number in last and "flowed_into" not in handed.ended[0].details:
             turning = account.life.joint_map.continuous
             yield from _short_of_the_end(number, handed, last[number], turning)
 
@@ -145,7 +146,7 @@ def _wrong_results(account: Account) -> Iterator[str]:
     """Find goals that were accepted and have no result, or several."""
     results = Counter(data["goal_id"] for _, data in account.results)
     for asked in account.asked:
-        if asked.is_accepted and asked.verb in {"play", "goto"}:
+        if asked.is_accepted and asked.verb in GOALS:
             assert asked.answer is not None
             goal_id = asked.answer["data"]["goal_id"]
             if results[goal_id] != 1:
@@ -163,7 +164,7 @@ def _wrong_reasons(account: Account) -> Iterator[str]:
     accepted_s = {
         asked.answer["data"]["goal_id"]: asked.at_s
         for asked in account.asked
-        if asked.is_accepted and asked.verb in {"play", "goto"} and asked.answer is not None
+        if asked.is_accepted and asked.verb in GOALS and asked.answer is not None
     }
     for at_s, data in account.results:
         goal_id, code = data["goal_id"], data["code"]

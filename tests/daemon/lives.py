@@ -28,6 +28,8 @@ from motiond.daemon.trajectory.turns import TURN
 from motiond.formats import Motion
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from motiond.daemon.joints.joint_map import JointMap
@@ -247,6 +249,93 @@ def _teaching(joints: int, chance: Chance) -> list[Act]:
     return [*before, begin, *hands, Act(int(chance.integers(0, 60)), str(chance.choice(ends)))]
 
 
+def chains(seed: int) -> Life:
+    """Return a life of the robot of a seed whose motions flow into each other, whatever happens meanwhile."""
+    base, chance = life(seed), np.random.default_rng((seed, 6))
+    limits, gentle = base.joint_map.limits, dict(_gentle(base, chance))
+    acts = [Act(1, "enable")]
+    for _ in range(chance.integers(2, 6)):
+        motions = gentle if gentle and chance.random() < 0.8 else base.plans | gentle
+        acts += _chaining(sorted(motions) or ["none"], chance)
+    return replace(
+        base,
+        settings=base.settings.model_copy(update={"lease": LeaseSettings(), "groups": []}),
+        plans=base.plans | gentle,
+        start=np.clip(base.start, limits.lower, limits.upper).tolist(),
+        acts=tuple(acts),
+    )
+
+
+def _gentle(life: Life, chance: Chance) -> Iterator[tuple[str, Plan]]:
+    """Yield motions to and fro, from rest to rest, that leave room for a blend; all at one rate."""
+    joint_map, rate_hz = life.joint_map, float(chance.choice(RATES_HZ))
+    names = np.array(joint_map.joints)
+    for name in ("bow", "sway"):
+        driven = chance.random(names.size) < 0.8
+        driven[chance.integers(names.size)] = True
+        at = np.linspace(0.0, 1.0, int(chance.integers(30, 250)))[:, None]
+        shape = np.sin(np.pi * at) ** 2 * chance.choice([-1.0, 1.0], int(driven.sum()))
+        scale, middle = _fit(shape, rate_hz, driven, joint_map)
+        rows = middle + chance.uniform(-0.02, 0.02) + chance.uniform(0.02, 0.4) * scale * shape
+        motion = Motion(name, tuple(names[driven]), rate_hz, np.arange(len(rows)) / rate_hz, rows)
+        with suppress(PlanError):
+            yield name, plan(motion, joint_map, life.settings, MAX_RATE_HZ)
+
+
+def _chaining(motions: list[str], chance: Chance) -> list[Act]:
+    """Return a motion, what waits for it to flow into, and what happens before or within a blend."""
+    plays = [_link(motions, chance) for _ in range(chance.integers(2, 5))]
+    acts = [Act(1, "reset"), Act(1, "play", plays[0] | {"on_busy": "replace"})]
+    if chance.random() < 0.3:
+        steps = [_step(motions, chance) for _ in range(chance.integers(1, 5))]
+        repeat = "forever" if chance.random() < 0.2 else int(chance.integers(1, 3))
+        acts = [Act(1, "reset"), Act(1, "sequence", {"steps": steps, "repeat": repeat, "on_busy": "replace"})]
+    for play in plays[1:]:
+        acts.append(Act(0, "play", play | {"on_busy": "queue", "blend_s": _blend_s(chance)}))
+    meanwhile = ["rest", "pause", "resume", "speed", "seek", "stop", "queue_remove", "queue_move", "late"] * 2
+    meanwhile += ["queue_clear", "estop", "kill", "driver_fails", "bus_is_lost", "reload", "late"]
+    values: dict[str, dict[str, Any]] = {
+        "rest": {"ticks": 100},
+        "speed": {"share": float(chance.random())},
+        "seek": {"share": float(chance.random())},
+        "queue_move": {"place": int(chance.integers(1, 4))},
+        "late": {"periods": float(chance.choice([1.5, 3.5, 8.5]))},
+        "driver_fails": {"during": "write"},
+        "bus_is_lost": {"during": "read"},
+    }
+    for verb in chance.choice(meanwhile, size=chance.integers(0, 4)):
+        after = int(chance.choice([TO_A_CHANGE, 1, chance.integers(1, 150)]))
+        acts.append(Act(after, str(verb), values.get(str(verb), {})))
+    return [*acts, Act(int(chance.integers(1, 200)), "status")]
+
+
+def _link(motions: list[str], chance: Chance) -> dict[str, Any]:
+    """Return how a motion is played among others, most often once and at its own speed."""
+    asked: dict[str, Any] = {"motion": str(chance.choice(motions)), "seam": "approach", "speed_share": -1.0}
+    if chance.random() < 0.3:
+        asked["speed_share"] = float(chance.random())
+    if chance.random() < 0.3:
+        asked |= {"loop": int(chance.integers(1, 4)), "ping_pong": bool(chance.random() < 0.5)}
+    if chance.random() < 0.2:
+        asked["ends"] = tuple(float(one) for one in chance.random(2))
+    return asked
+
+
+def _blend_s(chance: Chance) -> float:
+    return float(chance.choice([0.01, 0.05, 0.2, chance.uniform(0.01, 1.0)]))
+
+
+def _step(motions: list[str], chance: Chance) -> dict[str, Any]:
+    step: dict[str, Any] = {"motion": str(chance.choice(motions))}
+    if chance.random() < 0.25:
+        step["blend_s"] = _blend_s(chance)
+    if chance.random() < 0.3:
+        step |= {"pause_s": float(chance.uniform(0.0, 0.5)), "repeat": int(chance.integers(1, 4))}
+    if chance.random() < 0.3:
+        step["speed"] = float(chance.uniform(0.3, 1.0))
+    return step
+
+
 def _robot(chance: Chance) -> RobotSettings:
     bounded = chance.random() < 0.7
     joints = {
@@ -336,12 +425,12 @@ def _fit(
     shape: Floats, rate_hz: float, driven: NDArray[np.bool_], joint_map: JointMap
 ) -> tuple[Floats, Floats]:
     """Return by how much to stretch each joint's rows so that they just keep its limits, and their middle."""
-    limits = joint_map.limits
-    middle = (limits.lower + limits.upper)[driven] / 2
+    limits, (lower, upper) = joint_map.limits, span_of(joint_map)
+    middle = (lower + upper)[driven] / 2
     rested = np.concatenate((shape[:1], shape, shape[-1:]))
     needs = np.stack(
         [
-            np.abs(shape).max(axis=0) / ((limits.upper - limits.lower)[driven] / 2),
+            np.abs(shape).max(axis=0) / ((upper - lower)[driven] / 2),
             np.abs(np.diff(rested, axis=0)).max(axis=0) * rate_hz / limits.velocity[driven],
             np.abs(np.diff(rested, 2, axis=0)).max(axis=0) * rate_hz**2 / limits.acceleration[driven],
             np.full(int(driven.sum()), 1e-6),

@@ -18,12 +18,13 @@ import pytest
 
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning import approach
+from motiond.daemon.planning import blend as planned_blend
 from motiond.daemon.robots.session import goal_planner
 from motiond.daemon.robots.session.robot_session import RobotSession
 from motiond.daemon.trajectory.beyond import FAR_OUTSIDE
 from tests.daemon.engine import Account, account_of
 from tests.daemon.invariants import broken
-from tests.daemon.lives import TO_A_CHANGE, Act, Life, life
+from tests.daemon.lives import TO_A_CHANGE, Act, Life, chains, life
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,6 +45,11 @@ def lived(seed: int) -> Account:
     return account_of(life(seed))
 
 
+@cache
+def chained(seed: int) -> Account:
+    return account_of(chains(seed))
+
+
 @pytest.mark.parametrize("seed", range(LIVES))
 def test_setpoints_keep_all_limits_a_stop_holds_and_goals_end_once_and_truly(seed: int) -> None:
     assert broken(lived(seed)) == []
@@ -52,6 +58,26 @@ def test_setpoints_keep_all_limits_a_stop_holds_and_goals_end_once_and_truly(see
 @pytest.mark.parametrize("seed", [int(line.split()[0]) for line in KEPT.read_text().splitlines()])
 def test_a_life_that_once_failed_goes_well(seed: int) -> None:
     assert broken(account_of(life(seed))) == []
+    assert broken(account_of(chains(seed))) == []
+
+
+@pytest.mark.parametrize("seed", range(LIVES))
+def test_motions_that_flow_into_each_other_keep_all_limits_and_end_once(seed: int) -> None:
+    assert broken(chained(seed)) == []
+
+
+def test_chains_flow_are_dropped_and_are_ended_before_they_begin() -> None:
+    accounts = [chained(seed) for seed in range(LIVES)]
+    results = [data for account in accounts for _, data in account.results]
+    assert sum("flowed_into" in data["details"] for data in results) >= 4
+    assert {"sequence", "bow", "sway"} <= {data["motion"] for data in results}
+    assert sum(account.acts["chained"] for account in accounts) > 10
+
+
+def test_a_blend_that_was_not_checked_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planned_blend._Planner, "problem", lambda *_: "")
+    lines = [line for seed in range(MOST) for line in broken(account_of(chains(seed)))]
+    assert any("velocity changed by" in line or "step" in line for line in lines)
 
 
 def test_lives_reach_every_state_and_most_results() -> None:
