@@ -157,7 +157,7 @@ async def test_a_stop_acts_each_time_also_with_a_transaction_that_was_served(
         (
             b'{"soft":1,"transaction":"t"}',
             "t",
-            "unknown key 'soft'; stop knows transaction, expires_at, lease, goal_id",
+            "unknown key 'soft'; stop knows goal_id, transaction, expires_at, lease",
         ),
         (b'{"transaction":5}', None, "'transaction' is 5; it must be a valid string; correct it"),
         (b"x" * 65_537, None, "65537 bytes; a request has at most 16384; send less"),
