@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -49,8 +50,12 @@ class TargetWay:
 
 
 def joined(before: AnyTarget | None, target: AnyTarget) -> AnyTarget:
-    """Return what stands for two targets, of which the later leaves some joints as they are."""
-    if not (isinstance(before, Target) and isinstance(target, Target) and before.goal_id == target.goal_id):
+    """Return what stands for two targets: the later sent, with what it leaves as it is."""
+    if before is None or before.goal_id != target.goal_id:
+        return target
+    if (target.sent_at or math.inf) < (before.sent_at or 0.0):
+        return before
+    if not (isinstance(before, Target) and isinstance(target, Target)):
         return target
     return replace(
         target,

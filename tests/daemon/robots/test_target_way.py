@@ -55,6 +55,20 @@ async def test_while_there_is_no_room_the_newest_waits_with_what_it_leaves_as_it
     assert process.targets == [replace(FIRST, positions=[0.3, 0.5])]
 
 
+async def test_what_was_sent_before_what_waits_gives_way_to_it() -> None:
+    process = Process()
+    process.has_room = False
+    newest = replace(FIRST, sent_at=5.0)
+    older = (
+        replace(FIRST, positions=[0.9, 0.9], sent_at=4.9),
+        Chunk("g1", [[0.9, 0.9]], [0.0], None, 4.8, 0.0),
+    )
+    assert [process.way.put(target) for target in (newest, *older)] == [False, True, True]
+    process.has_room = True
+    await asyncio.sleep(0.01)
+    assert process.targets == [newest]
+
+
 async def test_a_chunk_and_a_target_of_another_follow_replace_what_waits() -> None:
     process = Process()
     chunk = Chunk("g1", [[0.1, 0.2]], [0.0], None, None, 0.0)
