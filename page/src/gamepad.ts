@@ -40,8 +40,14 @@ const USUAL: Input[] = [
   { minus: 6, plus: 7, scale: 1 }, { minus: 14, plus: 15, scale: 1 }, { minus: 13, plus: 12, scale: 1 },
 ];
 
+/** The same of a frame: forward and to the left is away from who stands behind the robot. */
+const USUAL_DIRECTIONS: Record<string, Input> = {
+  x: { axis: 1, scale: -1 }, y: { axis: 0, scale: -1 }, z: { minus: 6, plus: 7, scale: 1 },
+  rx: { minus: 14, plus: 15, scale: 1 }, ry: { axis: 3, scale: -1 }, rz: { axis: 2, scale: -1 },
+};
+
 /** The mapping of a robot for which none was kept. */
 export function usualMapping(joints: string[]): GamepadMapping {
   const pairs = joints.flatMap((name, place) => (USUAL[place] ? [[name, USUAL[place]] as const] : []));
-  return { dead_man: 4, dead_zone: 0.12, curve: 2, joints: Object.fromEntries(pairs) };
+  return { dead_man: 4, dead_zone: 0.12, curve: 2, joints: Object.fromEntries(pairs), directions: USUAL_DIRECTIONS };
 }

@@ -5,6 +5,7 @@ import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { padInUse, sharesOf, usualMapping } from "./gamepad";
 import type { Input } from "./gamepad";
+import { DIRECTIONS } from "./jog";
 import type { Jog } from "./jog";
 import { gate } from "./permission";
 import type { GamepadAnswer, GamepadMapping } from "./protocol";
@@ -14,6 +15,11 @@ import type { Robot } from "./store";
 const PERIOD_MS = 33;
 const BY = "gamepad";
 
+/** Which part of a mapping counts, by what is jogged. */
+function partOf(jog: Jog): "joints" | "directions" {
+  return jog.way.value.mode === "twist" ? "directions" : "joints";
+}
+
 /** Let a gamepad jog the robot while its dead-man button is held; nothing that was held before counts. */
 function usePad(jog: Jog, mapping: Signal<GamepadMapping>): Signal<string> {
   const name = useSignal("");
@@ -21,7 +27,7 @@ function usePad(jog: Jog, mapping: Signal<GamepadMapping>): Signal<string> {
     const look = () => {
       const pad = padInUse();
       name.value = pad?.id ?? "";
-      const shares = pad && sharesOf(pad, mapping.peek(), mapping.peek().joints);
+      const shares = pad && sharesOf(pad, mapping.peek(), mapping.peek()[partOf(jog)]);
       if (shares) jog.hold(BY, shares);
       else if (pad) jog.release(BY);
       else jog.spend(BY);
@@ -64,7 +70,7 @@ export function GamepadPart({ robot, jog }: { robot: Robot; jog: Jog }) {
       {problem.value && <p class="bad">{problem.value}</p>}
       <details>
         <summary>What it moves</summary>
-        <Editor key={JSON.stringify(kept.value)} robot={robot} joints={joints} kept={kept} problem={problem} />
+        <Editor key={JSON.stringify(kept.value)} robot={robot} part={partOf(jog)} joints={joints} kept={kept} problem={problem} />
       </details>
     </section>
   );
@@ -72,12 +78,13 @@ export function GamepadPart({ robot, jog }: { robot: Robot; jog: Jog }) {
 
 interface EditorProps {
   robot: Robot;
+  part: "joints" | "directions";
   joints: string[];
   kept: Signal<GamepadMapping>;
   problem: Signal<string>;
 }
 
-function Editor({ robot, joints, kept, problem }: EditorProps) {
+function Editor({ robot, part, joints, kept, problem }: EditorProps) {
   const mapping = useSignal(kept.value);
   const change = (part: Partial<GamepadMapping>) => (mapping.value = { ...mapping.peek(), ...part });
   const { dead_man, dead_zone, curve } = mapping.value;
@@ -96,7 +103,7 @@ function Editor({ robot, joints, kept, problem }: EditorProps) {
         <Figure label="Curve" value={curve} least={1} most={5} step={0.1} set={(value) => change({ curve: value })} />
       </div>
       <ul class="inputs">
-        {joints.map((joint) => <InputRow key={joint} name={joint} input={mapping.value.joints[joint]} set={(input) => change({ joints: withInput(mapping.peek().joints, joint, input) })} />)}
+        {(part === "joints" ? joints : DIRECTIONS).map((name) => <InputRow key={name} name={name} input={mapping.value[part][name]} set={(input) => change({ [part]: withInput(mapping.peek()[part], name, input) })} />)}
       </ul>
       <p class="line">
         <button class="main" {...gate(robot, "command")} aria-busy={robot.pending.value.has("gamepad/save")}>Keep</button>

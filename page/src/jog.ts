@@ -2,10 +2,10 @@
 
 import { effect, signal } from "@preact/signals";
 import { post } from "./connection";
-import { VELOCITIES, targetFrame } from "./follow";
+import { TWIST, VELOCITIES, targetFrame } from "./follow";
 import type { Unit } from "./messages";
 import { refusal } from "./permission";
-import type { StartFollowAnswer } from "./protocol";
+import type { StartFollowAnswer, StartFollowRequest } from "./protocol";
 import { command, connection, heard } from "./store";
 import type { Robot } from "./store";
 
@@ -15,12 +15,23 @@ const TIMEOUT_S = 0.2;
 /** How fast a joint without a velocity limit is jogged at most, per s. */
 const WITHOUT_LIMIT: Record<Unit, number> = { rad: 0.5, m: 0.1 };
 
-/** By joint: a share of how fast it may be jogged, -1 to 1. */
+/** How fast a frame is jogged at most: 0.25 m/s is what ISO 10218 allows beside people. */
+export const FRAME_MPS = 0.25;
+export const FRAME_RADPS = 1;
+export const DIRECTIONS = ["x", "y", "z", "rx", "ry", "rz"] as const;
+
+/** What is jogged: each joint, or a frame along the axes of the base or of itself, turns as they come where they are free. */
+export type Way = { mode: "velocity" } | { mode: "twist"; frame: string; reference: "base" | "tool"; turnsFree: boolean };
+
+/** By joint or direction: a share of how fast it may be jogged, -1 to 1. */
 export type Shares = ReadonlyMap<string, number>;
+
+type Goal = StartFollowAnswer & { way: Way };
 
 export class Jog {
   /** Jogging is switched on by hand: a touch that scrolls moves no robot. */
   readonly armed = signal(false);
+  readonly way = signal<Way>({ mode: "velocity" });
   /** A share of the velocity limits. */
   readonly speed = signal(0.2);
   readonly active = signal(false);
@@ -29,7 +40,7 @@ export class Jog {
   private readonly held = new Map<string, Shares>();
   /** What was held when the robot was stopped moves nothing until it has been released. */
   private readonly spent = new Set<string>();
-  private goal: StartFollowAnswer | null = null;
+  private goal: Goal | null = null;
   private timer = 0;
 
   constructor(private readonly robot: Robot) {}
@@ -69,6 +80,11 @@ export class Jog {
     this.held.clear();
     this.ended.value = why;
     this.rest();
+  }
+
+  choose(way: Way): void {
+    this.stop("Something else is jogged now");
+    this.way.value = way;
   }
 
   /** Stop whenever nobody may be there who sees the robot, until the returned function is called. */
@@ -127,14 +143,16 @@ export class Jog {
 
   private async begin(): Promise<void> {
     this.robot.jogs.value = "";
-    const answer = await command(this.robot, "follow/start", { mode: "velocity", timeout_s: TIMEOUT_S });
+    const way = this.way.peek();
+    const answer = await command(this.robot, "follow/start", { timeout_s: TIMEOUT_S, ...bodyOf(way) });
     if (answer.status === "error") {
       this.robot.jogs.value = null;
       return this.stop(answer.error ?? "The robot does not follow");
     }
-    this.goal = answer.data as unknown as StartFollowAnswer;
+    this.goal = { ...(answer.data as unknown as StartFollowAnswer), way };
     this.robot.jogs.value = this.goal.goal_id;
     this.takeResult(); // it may have ended already
+    if (way !== this.way.peek()) this.stop("Something else is jogged now");
     if (this.held.size) this.turn();
     else this.rest();
   }
@@ -145,22 +163,36 @@ export class Jog {
     this.active.value = false;
     const goal = this.goal;
     if (!goal) return;
-    this.send(goal.joints.map(() => 0));
+    this.send(this.values(goal)); // nothing is held: all of them are 0
     this.goal = null;
     void connection.ask(this.robot.name, "follow/stop", { goal_id: goal.goal_id, ...this.robot.control.ownProof() });
   }
 
   private send(values: number[]): void {
-    const { goal_id } = this.goal!;
-    if (!connection.send(targetFrame(VELOCITIES, goal_id, connection.timeS(), values))) this.stop("The network is too slow");
+    const { goal_id, way } = this.goal!;
+    const kind = way.mode === "twist" ? TWIST : VELOCITIES;
+    if (!connection.send(targetFrame(kind, goal_id, connection.timeS(), values))) this.stop("The network is too slow");
   }
 
-  private values(goal: StartFollowAnswer): number[] {
-    const joints = new Map(this.robot.description.peek()?.joints.map((joint) => [joint.name, joint]));
-    return goal.joints.map((name) => {
-      const joint = joints.get(name);
-      const share = [...this.held.values()].reduce((sum, shares) => sum + (shares.get(name) ?? 0), 0);
-      return joint ? Math.max(-1, Math.min(1, share)) * this.speed.peek() * (joint.velocity ?? WITHOUT_LIMIT[joint.unit]) : 0;
-    });
+  private values({ way, joints }: Goal): number[] {
+    const names = way.mode === "twist" ? DIRECTIONS : joints;
+    return names.map((name) => this.shareOf(name) * this.speed.peek() * this.fastest(name, way));
   }
+
+  private shareOf(name: string): number {
+    const share = [...this.held.values()].reduce((sum, shares) => sum + (shares.get(name) ?? 0), 0);
+    return Math.max(-1, Math.min(1, share));
+  }
+
+  private fastest(name: string, { mode }: Way): number {
+    if (mode === "twist") return name.startsWith("r") ? FRAME_RADPS : FRAME_MPS;
+    const joint = this.robot.description.peek()?.joints.find((one) => one.name === name);
+    return joint ? (joint.velocity ?? WITHOUT_LIMIT[joint.unit]) : 0;
+  }
+}
+
+function bodyOf(way: Way): StartFollowRequest {
+  if (way.mode === "velocity") return way;
+  const { mode, frame, reference, turnsFree } = way;
+  return { mode, frame, reference, free: turnsFree ? ["wx", "wy", "wz"] : [] };
 }

@@ -1,4 +1,4 @@
-/** Jogging: whoever holds a pad or a key moves a joint, at a speed that they choose. */
+/** Jogging: whoever holds a pad or a key moves a joint or a frame, at a speed that they choose. */
 
 import { useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
@@ -8,7 +8,8 @@ import { Check } from "./controls";
 import { fixed } from "./format";
 import { GamepadPart } from "./gamepad_view";
 import { helpOpen } from "./header";
-import { Jog } from "./jog";
+import { DIRECTIONS, FRAME_MPS, FRAME_RADPS, Jog } from "./jog";
+import { framesOf } from "./kinematics";
 import { gate, refusal } from "./permission";
 import { FollowFacts } from "./player";
 import type { DescribedJoint } from "./protocol";
@@ -35,25 +36,80 @@ export function JogPanel({ robot }: { robot: Robot }) {
   );
 }
 
+/** What has pads of its own: a joint, or a direction of a frame. */
+interface Row {
+  name: string;
+  label: string;
+  /** Where it is, in words. */
+  place: string;
+}
+
 function Armed({ robot, jog, joints }: { robot: Robot; jog: Jog; joints: DescribedJoint[] }) {
-  const chosen = robot.chosenJoint.value || joints[0]?.name || "";
-  useKeys(jog, joints.map(({ name }) => name), robot.chosenJoint);
+  const way = jog.way.value;
+  const direction = useSignal<string>("x");
+  const chosen = way.mode === "twist" ? direction : robot.chosenJoint;
+  const rows = way.mode === "twist" ? directionsOf(way.turnsFree) : joints.map((joint, column) => rowOf(robot, joint, column));
+  useKeys(jog, rows.map(({ name }) => name), chosen);
   const why = refusal(robot, "jog");
+  const percent = Math.round(100 * jog.speed.value);
+  const most = way.mode === "twist" ? `${fixed(jog.speed.value * FRAME_MPS, 3)} m/s, ${fixed(jog.speed.value * FRAME_RADPS, 2)} rad/s` : "of the limits";
+  const first = rows.some(({ name }) => name === chosen.value) ? chosen.value : rows[0]?.name;
   return (
     <>
       <Poses robot={robot} />
+      <WayChoice robot={robot} jog={jog} joints={joints.length} />
       <label class="pace">
         Speed
-        <input type="range" min={1} max={100} step={1} value={100 * jog.speed.value} aria-valuetext={`${Math.round(100 * jog.speed.value)} % of the velocity limits`} onInput={(event) => (jog.speed.value = Number(event.currentTarget.value) / 100)} />
-        <span class="num">{Math.round(100 * jog.speed.value)} % <span class="unit">of the limits</span></span>
+        <input type="range" min={1} max={100} step={1} value={percent} aria-valuetext={`${percent} %, ${most}`} onInput={(event) => (jog.speed.value = Number(event.currentTarget.value) / 100)} />
+        <span class="num">{percent} % <span class="unit">{most}</span></span>
       </label>
-      <p class={jog.ended.value ? "ended bad" : "hint"} role="status">{jog.ended.value || why || (jog.active.value ? "It moves while this is held." : "← and → move the chosen joint, ↑ and ↓ choose.")}</p>
+      <p class={jog.ended.value ? "ended bad" : "hint"} role="status">{jog.ended.value || why || (jog.active.value ? "It moves while this is held." : "← and → move what is chosen, ↑ and ↓ choose.")}</p>
       {small.value && <FollowFacts robot={robot} />}
       <ul class="pads">
-        {joints.map((joint, column) => <Pads key={joint.name} robot={robot} jog={jog} joint={joint} column={column} isChosen={joint.name === chosen} why={why} />)}
+        {rows.map((row) => <Pads key={row.name} jog={jog} row={row} chosen={chosen} isChosen={row.name === first} why={why} />)}
       </ul>
       <GamepadPart robot={robot} jog={jog} />
     </>
+  );
+}
+
+function rowOf(robot: Robot, { name, unit }: DescribedJoint, column: number): Row {
+  const position = robot.numbers.value?.feedback.position[column];
+  return { name, label: name, place: `${fixed(position === undefined ? position : factorOf(unit) * position, digitsOf(unit, 3))} ${nameOf(unit)}` };
+}
+
+function directionsOf(turnsFree: boolean): Row[] {
+  const names = turnsFree ? DIRECTIONS.slice(0, 3) : DIRECTIONS;
+  return names.map((name) => ({ name, label: name.length > 1 ? `turn about ${name[1]}` : `along ${name}`, place: "" }));
+}
+
+/** Joints, or a frame of the description, where there is one. */
+function WayChoice({ robot, jog, joints }: { robot: Robot; jog: Jog; joints: number }) {
+  const way = jog.way.value;
+  const model = robot.model.value;
+  const frames = model ? framesOf(model) : [];
+  if (!frames.length) return null;
+  const tool = model!.frames.find(({ kind }) => kind === "end_effector") ?? model!.links.at(-1)!;
+  const frame = { mode: "twist", frame: tool.name, reference: "base", turnsFree: joints < 6 } as const;
+  return (
+    <div class="way">
+      <div class="line" role="radiogroup" aria-label="What is jogged">
+        <label><input type="radio" name="way" checked={way.mode === "velocity"} onChange={() => jog.choose({ mode: "velocity" })} /> Joints</label>
+        <label><input type="radio" name="way" checked={way.mode === "twist"} onChange={() => jog.choose(frame)} /> A frame</label>
+      </div>
+      {way.mode === "twist" && (
+        <div class="line">
+          <select aria-label="Frame" value={way.frame} onChange={(event) => jog.choose({ ...way, frame: event.currentTarget.value })}>
+            {frames.map((name) => <option key={name}>{name}</option>)}
+          </select>
+          <select aria-label="Along whose axes" value={way.reference} onChange={(event) => jog.choose({ ...way, reference: event.currentTarget.value as "base" | "tool" })}>
+            <option value="base">along the base's axes</option>
+            <option value="tool">along its own axes</option>
+          </select>
+          <label class="check"><input type="checkbox" checked={way.turnsFree} onChange={(event) => jog.choose({ ...way, turnsFree: event.currentTarget.checked })} /> it may turn as it goes</label>
+        </div>
+      )}
+    </div>
   );
 }
 
@@ -97,32 +153,28 @@ function useKeys(jog: Jog, names: string[], choice: Signal<string>): void {
 }
 
 interface PadsProps {
-  robot: Robot;
   jog: Jog;
-  joint: DescribedJoint;
-  column: number;
+  row: Row;
+  chosen: Signal<string>;
   isChosen: boolean;
   /** Why it cannot be jogged now; '' where it can. */
   why: string;
 }
 
-/** One joint: back, a lever that springs back to its middle, on. */
-function Pads({ robot, jog, joint, column, isChosen, why }: PadsProps) {
+/** Back, a lever that springs back to its middle, on. */
+function Pads({ jog, row: { name, label, place }, chosen, isChosen, why }: PadsProps) {
   const allowed = why ? { disabled: true, title: why } : { disabled: false };
-  const position = robot.numbers.value?.feedback.position[column];
   return (
     <li class={isChosen ? "chosen" : undefined}>
-      <button class="link name" aria-pressed={isChosen} onClick={() => (robot.chosenJoint.value = joint.name)}>
-        {joint.name} <span class="num unit">{fixed(position === undefined ? position : factorOf(joint.unit) * position, digitsOf(joint.unit, 3))} {nameOf(joint.unit)}</span>
-      </button>
-      <Hold jog={jog} name={joint.name} share={-1} allowed={allowed} />
-      <Lever jog={jog} name={joint.name} disabled={allowed.disabled} />
-      <Hold jog={jog} name={joint.name} share={1} allowed={allowed} />
+      <button class="link name" aria-pressed={isChosen} onClick={() => (chosen.value = name)}>{label} <span class="num unit">{place}</span></button>
+      <Hold jog={jog} name={name} label={label} share={-1} allowed={allowed} />
+      <Lever jog={jog} name={name} disabled={allowed.disabled} />
+      <Hold jog={jog} name={name} label={label} share={1} allowed={allowed} />
     </li>
   );
 }
 
-function Hold({ jog, name, share, allowed }: { jog: Jog; name: string; share: 1 | -1; allowed: { disabled: boolean; title?: string } }) {
+function Hold({ jog, name, label, share, allowed }: { jog: Jog; name: string; label: string; share: 1 | -1; allowed: { disabled: boolean; title?: string } }) {
   const by = `${name} ${share}`;
   const press = () => jog.press(by, new Map([[name, share]]));
   const release = () => jog.release(by);
@@ -130,7 +182,7 @@ function Hold({ jog, name, share, allowed }: { jog: Jog; name: string; share: 1 
   useEffect(() => release, []);
   return (
     <button
-      class="step" {...allowed} aria-label={`${name} ${share > 0 ? "on" : "back"}, while it is held`}
+      class="step" {...allowed} aria-label={`${label} ${share > 0 ? "on" : "back"}, while it is held`}
       onPointerDown={(event) => {
         if (event.button !== 0) return;
         event.currentTarget.releasePointerCapture(event.pointerId); // a finger that leaves it lets go of it

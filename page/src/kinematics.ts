@@ -108,6 +108,11 @@ function inOrder(unordered: Step[]): Step[] {
   return ordered;
 }
 
+/** The names of what can be looked at, or moved. */
+export function framesOf(model: Model): string[] {
+  return [...new Set([...model.frames, ...model.links].map(({ name }) => name))];
+}
+
 /** Write a·b into `into`, which may be neither of the two. */
 function multiply(a: Pose, b: Pose, into: Pose): Pose {
   for (let row = 0; row < 16; row += 4) {

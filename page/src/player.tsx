@@ -78,12 +78,13 @@ function RestBar({ robot }: { robot: Robot }) {
 export function FollowFacts({ robot }: { robot: Robot }) {
   const follow = robot.state.value?.follow;
   if (!follow?.latency_s) return null;
-  const { latency_s, lag, clipped, dropped, refused } = follow;
+  const { latency_s, lag, clipped, dropped, refused, slowed_by } = follow;
   const lost = clipped + dropped + refused;
   return (
     <p class="facts" aria-label="Targets">
       <span>Latency <span class="num">{span(latency_s.p50)}</span>, 99 % within <span class="num">{span(latency_s.p99)}</span></span>
       {lag && <span>Lag <span class="num">{fixed(Math.abs(lag.value), 3)} {lag.unit}</span> ({lag.joint})</span>}
+      {slowed_by && <span class="bad">Slowed down by the limits of {slowed_by}</span>}
       {lost > 0 && <span>{clipped} clipped, {dropped + refused} not taken</span>}
     </p>
   );

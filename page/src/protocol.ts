@@ -350,6 +350,8 @@ export interface GamepadMapping {
   curve: number;
   /** By joint. */
   joints: Record<string, GamepadAxis | GamepadButtons>;
+  /** By direction of the frame that is jogged, along or about its axes. */
+  directions: Record<string, GamepadAxis | GamepadButtons>;
 }
 
 /** Report how a gamepad jogs the robot. */

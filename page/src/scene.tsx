@@ -4,6 +4,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { palette } from "./appearance";
 import { count, fixed } from "./format";
+import { framesOf } from "./kinematics";
 import { recorded, recordedWay } from "./opened";
 import { postureAt, preview, scrubbed } from "./preview";
 import { errorLegend, errorScales } from "./scale";
@@ -96,7 +97,6 @@ export function SceneView({ robot }: { robot: Robot }) {
     else if (shown && name) view.current?.showPlan(shown.rows, (row) => postureAt(shown, row / shown.rate_hz, names, current));
   });
   const model = robot.model.value;
-  const frames = model ? [...model.frames.map((one) => one.name), ...model.links.map((one) => one.name)] : [];
   const absent = fleet.value ? "Its own daemon's page draws this robot." : "This robot has joints, and no description to draw.";
   const words = failed.value || (!model && robot.description.value ? absent : "");
   return (
@@ -113,7 +113,7 @@ export function SceneView({ robot }: { robot: Robot }) {
           <div class="follow">
             <label>Path of <select value={frame.value} onChange={(event) => (frame.value = event.currentTarget.value)}>
               <option value="">no frame</option>
-              {[...new Set(frames)].map((name) => <option>{name}</option>)}
+              {framesOf(model).map((name) => <option>{name}</option>)}
             </select></label>
             {place.value && <output class="num" aria-label="Place of the frame">{place.value.map((one) => fixed(one)).join("  ")} m</output>}
           </div>

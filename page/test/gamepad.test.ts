@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { GamepadMapping } from "../src/protocol";
 import { shaped, sharesOf, usualMapping } from "../src/gamepad";
 
-const MAPPING = {
+const MAPPING: GamepadMapping = {
   ...usualMapping([]),
   dead_man: 1,
   joints: { base: { axis: 0, scale: 1 }, elbow: { axis: 1, scale: -0.5 }, wrist: { minus: 2, plus: 3, scale: 1 }, gone: { axis: 9, scale: 1 } },

@@ -115,6 +115,31 @@ test("several may be held at once: shares add up, to no more than the whole spee
   await assertStopped();
 });
 
+test("a frame moves along an axis and about one, at shares of 0.25 m/s and 1 rad/s", async () => {
+  jog.choose({ mode: "twist", frame: "tool", reference: "tool", turnsFree: false });
+  jog.press("pad", new Map([["y", -1]]));
+  jog.press("lever", new Map([["rz", 0.5]]));
+  await settle();
+  const { mode, frame, reference, free } = FakeSocket.last.requests[0]!["body"];
+  assert.deepEqual({ mode, frame, reference, free }, { mode: "twist", frame: "tool", reference: "tool", free: [] });
+  FakeSocket.last.answer({ goal_id: GOAL, joints: ["grip", "base", "lift"], rate_hz: 200 });
+  await settle();
+  assert.equal(frames()[0]!.getUint8(0), 3);
+  assert.deepEqual(values(frames()[0]!), [0, -0.125, 0, 0, 0, 0.25]);
+  jog.release("pad");
+  jog.release("lever");
+  await settle();
+  assert.deepEqual(values(frames().at(-1)!), [0, 0, 0, 0, 0, 0]);
+  assert.deepEqual(verbs(), ["follow/start", "follow/stop"]);
+});
+
+test("what is held stops when something else is chosen to be jogged", async () => {
+  await begin();
+  jog.choose({ mode: "twist", frame: "tool", reference: "base", turnsFree: true });
+  await assertStopped();
+  assert.equal(jog.ended.value, "Something else is jogged now");
+});
+
 test("a tap that ends before the robot follows stops it once it does", async () => {
   jog.press("pad", new Map([["base", 1]]));
   jog.release("pad");

@@ -59,7 +59,7 @@ BODIES = {
     "recordings/delete": b'{"name":"arm_20261126T191534Z_wave"}',
     "follow/target": b'{"goal_id":"g1","positions":[0.1]}',
     "follow/chunk": b'{"goal_id":"g1","positions":[[0.1]],"period_s":0.1}',
-    "gamepad/save": b'{"mapping":{"dead_man":4,"dead_zone":0.1,"curve":1.0,"joints":{}}}',
+    "gamepad/save": b'{"mapping":{"dead_man":4,"dead_zone":0.1,"curve":1.0,"joints":{},"directions":{}}}',
     "teach/save": b'{"name":"wave"}',
     "lease/acquire": b'{"holder":"Anna"}',
     "lease/take": b'{"holder":"Anna"}',

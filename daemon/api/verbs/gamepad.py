@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Discriminator, Field, Tag
 from typing_extensions import TypedDict
@@ -58,6 +58,8 @@ class GamepadMapping(BaseModel):
     """The exponent by which an axis acts: above 1, it is gentle in its middle."""
     joints: Annotated[dict[Name, GamepadInput], Field(max_length=MOST_MAPPED)]
     """By joint."""
+    directions: dict[Literal["x", "y", "z", "rx", "ry", "rz"], GamepadInput]
+    """By direction of the frame that is jogged, along or about its axes."""
 
 
 class GamepadRequest(Request):

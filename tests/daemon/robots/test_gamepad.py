@@ -26,6 +26,7 @@ MAPPING: Any = {
         "elbow": {"axis": 1, "scale": -0.5},
         "shoulder": {"minus": 6, "plus": 7, "scale": 1.0},
     },
+    "directions": {"z": {"axis": 3, "scale": -1.0}},
 }
 
 GIVEN = GamepadMapping(**MAPPING)
@@ -56,7 +57,7 @@ async def test_only_who_is_in_control_changes_it_and_anybody_reads_it(rig: Rig) 
         assert await ok(registry, "gamepad") == {"mapping": None, "problem": None}
 
 
-KNOWN = "mapping knows dead_man, dead_zone, curve, joints"
+KNOWN = "mapping knows dead_man, dead_zone, curve, joints, directions"
 INVALID = {
     "a button that no gamepad has": (
         {"dead_man": 64},
@@ -69,6 +70,10 @@ INVALID = {
     "an unknown key": (
         {"deadman": 1},
         f"unknown key 'mapping.deadman'; {KNOWN}; did you mean 'dead_man'?",
+    ),
+    "a direction that is none": (
+        {"directions": {"w": {"axis": 0, "scale": 1.0}}},
+        "'mapping.directions.w' is 'w'; it must be 'x', 'y', 'z', 'rx', 'ry' or 'rz'; correct it",
     ),
     "an axis and buttons": (
         {"joints": {"elbow": {"axis": 0, "plus": 1, "scale": 1.0}}},

@@ -17,6 +17,7 @@ import pytest_asyncio
 from tests import ports
 from tests.system.page.browser import (
     JOINTS,
+    MODEL,
     ArmRig,
     browsing,
     daemon_of,
@@ -29,6 +30,7 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
+    from numpy.typing import NDArray
     from playwright.async_api import Page
 
     from tests.system.page.browser import Browsed
@@ -42,6 +44,7 @@ ON, BACK = (
 LEVER = ".pads li:has-text('elbow') .lever"
 SAID = "document.querySelector('.jog [role=status]')?.innerText"
 PLAYER = "document.querySelector('.player').innerText"
+TOOL = "tool/end_effector"
 ELBOW = JOINTS.index("elbow")
 FASTEST = 2.0
 SPEED = 0.2
@@ -101,6 +104,7 @@ class Watched:
     def __init__(self) -> None:
         self.times: list[float] = []
         self.velocities: list[float] = []
+        self.posture: NDArray[np.float64] = np.zeros(len(JOINTS))
         self._came = asyncio.Event()
 
     async def watch(self, rig: JogRig) -> None:
@@ -112,9 +116,10 @@ class Watched:
     def _take(self, data: bytes) -> None:
         robot, joints, stamp_s = struct.unpack_from("<HH2xd", data, 2)
         if robot == 0:
-            velocity = np.frombuffer(data, dtype="<f4", offset=24).reshape(6, joints)[1, ELBOW]
+            quantities = np.frombuffer(data, dtype="<f4", offset=24).reshape(6, joints)
             self.times.append(stamp_s)
-            self.velocities.append(float(velocity))
+            self.velocities.append(float(quantities[1, ELBOW]))
+            self.posture = quantities[0].astype(np.float64)
             self._came.set()
 
     async def until(self, holds: Callable[[float], bool]) -> float:
@@ -128,6 +133,10 @@ class Watched:
                 seen = len(self.times)
                 self._came.clear()
                 await self._came.wait()
+
+    def tool(self) -> NDArray[np.float64]:
+        """Return where the tool is to be: (4, 4)."""
+        return MODEL.forward_kinematics(self.posture)[TOOL]
 
     async def until_moves(self, velocity: float = SPEED * FASTEST) -> None:
         await self.until(lambda now: abs(now - velocity) < 0.02 * FASTEST)
@@ -230,6 +239,48 @@ async def test_keys_move_a_joint_while_they_are_held_and_poses_are_gone_to(rig: 
         with part("the switch falls back when the view is left"):
             await page.click("a[href='#/arm/jog']")
             assert not await page.is_checked("text=Switched on")
+
+
+async def test_a_frame_is_moved_along_an_axis_of_the_base_and_turned_about_one_of_its_own(
+    rig: JogRig,
+) -> None:
+    await rig.rest(shoulder=0.6, elbow=1.2, wrist1=0.6, wrist2=0.4)
+    async with on_the_page(rig, "#/arm/jog") as desk, watching(rig) as watched:
+        page = desk.page
+        await page.check("text=Switched on")
+        await page.check("text=A frame")
+        assert await page.input_value("[aria-label=Frame]") == TOOL
+        assert "0.050 m/s, 0.20 rad/s" in await page.inner_text(".pace")
+        await watched.until(lambda now: now == 0.0)
+        with part("up, along the base's axis"):
+            begin = watched.tool()
+            await hold(page, "button[aria-label='along z on, while it is held']")
+            await watched.until(lambda _: watched.tool()[2, 3] - begin[2, 3] > 0.03)
+            assert (await rig.see("state"))["follow"]["frame"] == TOOL
+            await page.mouse.up()
+            await watched.rested_at(rig)
+            moved = (watched.tool() - begin)[:3]
+            assert np.abs(moved[:, 3]) == pytest.approx([0.0, 0.0, moved[2, 3]], abs=0.002)
+            assert np.abs(moved[:, :3]).max() < 0.01
+        with part("back, about its own axis"):
+            await page.select_option("[aria-label='Along whose axes']", "tool")
+            begin = watched.tool()
+            await hold(page, "button[aria-label='turn about z back, while it is held']")
+            await watched.until(lambda _: turned(begin, watched.tool())[2] < -0.1)
+            await page.mouse.up()
+            await watched.rested_at(rig)
+            assert turned(begin, watched.tool())[:2] == pytest.approx([0.0, 0.0], abs=0.01)
+            assert watched.tool()[:3, 3] == pytest.approx(begin[:3, 3], abs=0.002)
+        with part("where it may turn as it goes, there is nothing to turn it by"):
+            assert await page.locator(".pads li").count() == 6
+            await page.check("text=it may turn as it goes")
+            assert await page.locator(".pads li").count() == 3
+
+
+def turned(begin: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return by how much, about each of its own axes, a frame has turned a little: (3,), in rad."""
+    turn = begin[:3, :3].T @ end[:3, :3]
+    return np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]) / 2.0
 
 
 PRESS = "where => [...document.querySelectorAll('button')].find(one => one.title.startsWith(where)).click()"
@@ -498,6 +549,10 @@ async def test_what_a_gamepad_moves_is_edited_on_the_page_and_kept_for_every_pag
         await page.fill(".inputs li:has-text('elbow') input", "-50")
         for joint in set(JOINTS) - {"elbow"}:
             await page.select_option(f"[aria-label='What moves {joint}']", "")
+        await page.check("text=A frame")
+        for direction in ("x", "y", "rx", "ry", "rz"):
+            await page.select_option(f"[aria-label='What moves {direction}']", "")
+        await page.select_option("[aria-label='What moves z']", "axis 1")
         await page.click(".gamepad button:text('Keep')")
         await desk.until_says("None is seen.")
         wanted = {
@@ -505,6 +560,7 @@ async def test_what_a_gamepad_moves_is_edited_on_the_page_and_kept_for_every_pag
             "dead_zone": 0.2,
             "curve": 2.0,
             "joints": {"elbow": {"minus": 6, "plus": 7, "scale": -0.5}},
+            "directions": {"z": {"axis": 1, "scale": 1.0}},
         }
         async with asyncio.timeout(PATIENCE_S):
             while not file.exists():  # noqa: ASYNC110 - nobody tells
