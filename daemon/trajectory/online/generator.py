@@ -138,8 +138,9 @@ class OnlineGenerator:
         within = np.clip(velocities, -limits.velocity, limits.velocity)
         commanded = self._commanded
         np.copyto(commanded, within, where=np.isfinite(within))
+        position = self._state[0]
         goal = np.where(commanded > 0.0, limits.upper, limits.lower)
-        room = (goal - self._state[0]) * np.sign(commanded)
+        room = np.where(commanded > 0.0, goal - position, position - goal)
         speed = np.abs(commanded)
         goes_to = (speed > SLOWEST) & (room > 0.0) & (room < HORIZON_S * speed)
         self.target.fill(np.nan)
