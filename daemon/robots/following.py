@@ -65,7 +65,7 @@ class FollowRequests:
         leader = self._leaders.leader_of(request)
         joints = leader.match.joints if leader else request.joints
         goal = robot.planner.follow_goal(request, joints, asked_by)
-        if request.on_busy == "reject" and (session.goal or session.begin or session.queue):
+        if request.on_busy == "reject" and (session.goals or session.begin or session.queue):
             raise session.busy("stop it first, or replace it")
         goal.expires_at = request.expires_at
         answer = await robot.settled(session.begin_instead(goal, problem))

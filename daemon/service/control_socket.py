@@ -32,9 +32,11 @@ from ..api import (
     STREAMED_VERBS,
     SUBJECTS,
     GroupDispatcher,
+    Pace,
     RawRequest,
     RequestError,
     accepted,
+    cost_of,
     refused,
 )
 from ..ipc.listener import listen_unix
@@ -54,6 +56,8 @@ log = logging.getLogger(__name__)
 MOST_CLIENTS = 32
 MOST_SERVED = 32
 """Requests of one client at once, stops apart."""
+TARGETS_HZ, TARGETS_BURST = 2000.0, 500
+"""Of one client: what comes faster is dropped, as the next one makes up for it."""
 LONGEST_LINE = MOST_BYTES + 1024
 MOST_UNSENT_BYTES = 4_000_000
 FIRST_LINE_S = SEND_S = 5.0
@@ -189,6 +193,7 @@ class _Client:
         self._reader = reader
         self._writer = writer
         self._serving: dict[asyncio.Task[None], bool] = {}
+        self._targets = Pace(TARGETS_HZ, TARGETS_BURST, asyncio.get_running_loop().time)
         self._followed: frozenset[tuple[str, str]] = frozenset()
 
     @property
@@ -252,7 +257,10 @@ class _Client:
             self._follow(request["follow"], reports)
             return
         if "id" not in request and request.get("verb") in STREAMED_VERBS:
-            self._control.take(request, line, self._name)
+            if self._targets.allows(cost_of(len(line))):
+                self._control.take(request, line, self._name)
+            else:
+                self._control.refusals.info("control: %s sends more targets than are taken", self._name)
             return
         number, stops = request.get("id"), request.get("verb") in STOPS
         if not stops and (is_one_too_many or list(self._serving.values()).count(False) >= MOST_SERVED):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -13,7 +13,9 @@ from .golden import UPDATE, GoldenTrace, play_options, refuse_bounds
 from .traces import Series, Trace, setpoint_series, telemetry_series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from motiond.client.sync import Follow
 
     from .golden import RunSource
     from .process import MotiondDaemon
@@ -194,6 +196,37 @@ class MotiondRobot:
         data = self.request("play", motion=motion, **keys)
         self.goal = goal = Goal(self, data["goal_id"], commands, samples, {"motion": motion, **keys})
         return goal.result(timeout_s) if wait else goal
+
+    @contextmanager
+    def follow(self, joints: Iterable[str] | None = None, **keys: Any) -> Iterator[Follow]:
+        """Let the robot follow targets while the context lasts; `trace` and `result` are then of that.
+
+        Parameters
+        ----------
+        joints : iterable of str, optional
+            Those that are moved, in the order of targets' values.
+        **keys
+            Further keys of the request `follow/start`: `mode`, `timeout_s` and so on.
+        """
+        __tracebackhide__ = True
+        self.daemon.check()
+        commands, samples = self.daemon.commands(self.name), len(self.messages("telemetry"))
+        with ExitStack() as following:
+            follow = self._followed(following, joints, keys)
+            self.goal = goal = Goal(self, follow.goal_id, commands, samples, {"motion": "follow", **keys})
+            yield follow
+        goal.result()
+
+    def _followed(self, context: ExitStack, joints: Iterable[str] | None, keys: dict[str, Any]) -> Follow:
+        """Begin to follow targets until a context ends; acquire control first where it is free."""
+        try:
+            return context.enter_context(self._robot.follow(joints, **keys))
+        except Refused as refusal:
+            if not refusal.is_free:
+                raise RequestRefused(refusal.code, refusal.message, refusal.data) from None
+        self._control.close()
+        self._control.enter_context(self._robot.control(HOLDER))
+        return context.enter_context(self._robot.follow(joints, **keys))
 
     def pause(self) -> dict[str, Any]:
         """Slow down on the path, and return when the robot is at rest."""

@@ -12,7 +12,7 @@ import pytest
 
 from motiond.daemon.api import Dispatcher, RawRequest
 from motiond.drivers.sim.command_log import read_trace
-from tests.daemon.rig import Rig, ask, refused
+from tests.daemon.rig import RATE_HZ, Rig, ask, refused, sweep, write_seq
 from tests.daemon.robots.stage import ok, reply_to
 
 if TYPE_CHECKING:
@@ -273,6 +273,30 @@ async def test_while_it_follows_nothing_else_begins_or_waits_and_nothing_is_paus
     other = await follower.starts(on_busy="replace")
     assert (await follower.rig.result_of(goal_id))["code"] == "PREEMPTED"
     assert follower.state["goal_id"] == other
+
+
+async def test_it_has_the_robot_to_itself(rig: Rig) -> None:
+    for name, joint, duration_s in (("nod", "shoulder", 1.0), ("grip", "elbow", 8.0)):
+        write_seq(rig.folder / "motions" / f"{name}.seq", sweep(duration_s, joints=1), (joint,), RATE_HZ)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        nods = (await ask(registry, "play", motion="nod"))["goal_id"]
+        grips = (await ask(registry, "play", motion="grip", on_busy="beside"))["goal_id"]
+        await rig.result_of(nods)
+        assert (await refused(registry, "follow/start"))[0] == "BUSY"
+        goal_id = (await ask(registry, "follow/start", on_busy="replace", timeout_s=5.0))["goal_id"]
+        assert (await rig.result_of(grips))["code"] == "PREEMPTED"
+        refusal = await refused(registry, "play", motion="grip", on_busy="beside")
+        reason = "what follows targets has the robot to itself; play it afterwards, or replace that"
+        assert refusal == ("BUSY", f"arm: busy with follow; {reason}")
+        await rig.until_state("following")
+        (goal,) = (await ask(registry, "status"))["goals"]
+    assert (goal["goal_id"], goal["joints"], goal["state"], goal["beside"]) == (
+        goal_id,
+        ["shoulder", "elbow"],
+        "following",
+        False,
+    )
 
 
 async def test_it_is_recorded_and_kept_as_a_motion_is_and_can_be_played_again(rig: Rig) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from motiond.client import NoAnswer
 from motiond.daemon.api import Report, ReportHub
-from motiond.daemon.service.control_socket import MOST_CLIENTS
+from motiond.daemon.service.control_socket import MOST_CLIENTS, TARGETS_BURST
 from motiond.local import address_of, named_user
 from tests.daemon import answers
 from tests.daemon.asking import ask_here
@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def served(config: Path, hub: ReportHub | None = None) -> AsyncIterator[None]:
+async def served(
+    config: Path, hub: ReportHub | None = None, robots: Robots | None = None
+) -> AsyncIterator[None]:
     with logging_as_before():
-        serving = asyncio.create_task(control_of(config, Robots(), hub or known_hub()).run())
+        serving = asyncio.create_task(control_of(config, robots or Robots(), hub or known_hub()).run())
         await asyncio.sleep(0.05)
         try:
             yield
@@ -215,3 +217,37 @@ async def test_a_daemon_whose_socket_another_user_has_says_whose_it_is(
     unserved = "requests of this machine are not served"
     who = f"process {os.getpid()} of user {OTHER_USER} has bound the socket"
     assert caplog.messages == [f"{config}: {unserved}; {who}; it is no daemon of yours; end it; tried again"]
+
+
+TARGET = b'{"robot":"arm","verb":"follow/target","body":{"goal_id":"g1","positions":[%d.5]}}\n'
+
+
+async def test_a_target_without_an_id_is_passed_on_without_an_answer(tmp_path: Path) -> None:
+    config, robots = tmp_path / "motiond.yaml", Robots()
+    async with served(config, robots=robots):
+        reader, writer = await asyncio.open_unix_connection(address_of(config))
+        writer.write(TARGET % 1 + b'{"id":7,' + TARGET[1:] % 2)
+        async with asyncio.timeout(PATIENCE_S):
+            answered = orjson.loads(await reader.readline())
+        writer.close()
+    assert (answered["id"], answered["answer"]["status"]) == (7, "ok")
+    assert [(robot, target.model_dump(exclude_unset=True)) for robot, target in robots.taken] == [
+        ("arm", {"goal_id": "g1", "positions": [1.5]})
+    ]
+    assert robots.handled == [("arm", "follow/target", {"goal_id": "g1", "positions": [2.5]})]
+
+
+async def test_of_a_flood_of_targets_only_so_many_are_passed_on_and_a_stop_is_served(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "motiond")
+    config, robots = tmp_path / "motiond.yaml", Robots()
+    async with served(config, robots=robots):
+        reader, writer = await asyncio.open_unix_connection(address_of(config))
+        writer.write(b"".join(TARGET % number for number in range(5000)))
+        writer.write(b'{"id":1,"robot":"arm","verb":"stop"}\n')
+        async with asyncio.timeout(PATIENCE_S):
+            assert orjson.loads(await reader.readline())["answer"]["status"] == "ok"
+        writer.close()
+    assert TARGETS_BURST / 2 < len(robots.taken) < 1000
+    assert any("sends more targets than are taken" in line for line in caplog.messages)

@@ -201,6 +201,22 @@ def test_who_else_is_in_control_is_named(motiond_robot):
     motiond_robot.request("lease/release", lease=lease)
     assert motiond_robot.play("wave").code == "SUCCESSFUL"
 
+@pytest.mark.motiond(config="controlled.yaml")
+def test_it_follows_targets_in_control(motiond_robot):
+    with motiond_robot.follow(["elbow"], timeout_s=10.0) as follow:
+        for step in range(50):
+            follow.send([0.01 * step])
+            time.sleep(0.02)
+        motiond_robot.expect_state("following")
+        assert holder(motiond_robot) == "pytest"
+        with pytest.raises(RequestRefused) as caught, motiond_robot.follow():
+            pass
+        assert caught.value.code == "BUSY"
+        time.sleep(0.5)
+    assert motiond_robot.result.code == "SUCCESSFUL"
+    positions = motiond_robot.trace().setpoints.of("elbow").position
+    assert positions[-1] == pytest.approx(0.49, abs=1e-6)
+
 @pytest.mark.motiond(config="virtual.yaml")
 def test_on_virtual_time_a_trace_is_whole(motiond_robot):
     for _ in range(2):
@@ -240,7 +256,7 @@ def test_a_failure_shows_the_daemons_log_and_spoils_no_other_test(suite: pytest.
     (suite.path / "virtual.yaml").write_text(arm.rstrip() + "\n    clock: virtual\n")
     (suite.path / "wrong.yaml").write_text(arm.replace("stop_duration_s", "stop_duration"))
     done = run_file(suite, FAILURES)
-    done.assert_outcomes(passed=11, failed=2, errors=3)
+    done.assert_outcomes(passed=12, failed=2, errors=3)
     output = done.stdout.str()
     for message in (
         f"{suite.path}/wrong.yaml: motiond cannot run it; `motiond check` says:",
