@@ -82,6 +82,7 @@ def simulated(settings: dict[str, Any], folder: Path, scratch: Path) -> dict[str
     }
     if "resource_paths" in copy:
         copy["resource_paths"] = _absolute(folder, copy["resource_paths"])
+    copy.pop("gamepads", None)  # without a page nobody jogs
     if "realtime" in copy:
         copy["realtime"] = {**copy["realtime"], "core": None}
     return copy

@@ -91,6 +91,7 @@ def test_the_plugin_knows_every_path_of_a_configuration() -> None:
         "RobotSettings.model",
         "RobotSettings.motions",
         "RobotSettings.motion_map",
+        "gamepads",
         "resource_paths",
     }
 
