@@ -30,6 +30,11 @@ class Pair:
     def __init__(self, rig: Rig, registry: RobotRegistry) -> None:
         self.rig, self.registry = rig, registry
 
+    async def until_idle(self) -> None:
+        for member in self.registry.members.values():
+            while member.robot.session.state != "idle":
+                await member.robot.change(1.0)
+
     async def ask(self, robot: str, verb: str, **values: Any) -> dict[str, Any]:
         return {**await self.registry.handle(robot, verb, VERBS[verb].request.model_validate(values))}
 
@@ -90,10 +95,9 @@ def rig(rig: Rig) -> Rig:
 @pytest.fixture
 async def pair(rig: Rig) -> AsyncIterator[Pair]:
     async with rig.running() as registry:
-        for member in registry.members.values():
-            while member.robot.session.state != "idle":
-                await member.robot.change(1.0)
-        yield Pair(rig, registry)
+        pair = Pair(rig, registry)
+        await pair.until_idle()
+        yield pair
 
 
 def keeps_limits(positions: Floats) -> None:
@@ -260,6 +264,18 @@ async def test_it_takes_no_targets_of_clients(pair: Pair) -> None:
         "NOT_ALLOWED",
         "arm: no target is taken; it follows other; send follow/stop first",
     )
+
+
+async def test_it_ends_with_the_control_of_whoever_began_it(rig: Rig) -> None:
+    rig.robot["lease"] = {"required": True, "ttl_s": 600.0}
+    async with rig.running() as registry:
+        pair = Pair(rig, registry)
+        await pair.until_idle()
+        lease = (await pair.ask("arm", "lease/acquire", holder="ana"))["lease"]
+        goal_id = await pair.follows(lease=lease)
+        await pair.ask("arm", "lease/release", lease=lease)
+        result = await rig.result_of(goal_id)
+    assert (result["code"], result["message"]) == ("CANCELED", "ana has released control")
 
 
 async def test_motions_may_be_read_again_meanwhile(pair: Pair) -> None:
