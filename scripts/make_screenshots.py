@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parents[1]
 IMAGES = HERE / "docs/images"
 CHROMIUM = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+TABLET: ViewportSize = {"width": 768, "height": 1024}
 DESK: ViewportSize = {"width": 1440, "height": 860}
 PATIENCE_S = 60.0
 READY = "document.querySelector('canvas')?.view?.robot !== undefined"
@@ -40,6 +41,7 @@ def main() -> None:
         show_preview(browser, url)
         show_phone(playwright, browser, url)
         show_run(browser, url)
+        show_jog(browser, url)
         browser.close()
 
 
@@ -108,6 +110,22 @@ def show_phone(playwright: Playwright, browser: Browser, url: str) -> None:
     page.tap("button.stop")
     until_state(page, "idle")
     context.close()
+
+
+def show_jog(browser: Browser, url: str) -> None:
+    """Show a tablet on which somebody holds a pad."""
+    page = browser.new_page(viewport=TABLET, color_scheme="light")
+    page.goto(f"{url}#/arm/jog")
+    until(page, READY)
+    page.check("text=Switched on")
+    page.hover("button[aria-label='shoulder on, while it is held']")
+    page.mouse.down()
+    until_state(page, "following")
+    page.wait_for_timeout(2500)
+    save(page, "page-jog")
+    page.mouse.up()
+    until_state(page, "idle")
+    page.close()
 
 
 def show_run(browser: Browser, url: str) -> None:

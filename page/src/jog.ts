@@ -6,7 +6,7 @@ import { TWIST, VELOCITIES, targetFrame } from "./follow";
 import type { Unit } from "./messages";
 import { refusal } from "./permission";
 import type { StartFollowAnswer, StartFollowRequest } from "./protocol";
-import { command, connection, heard } from "./store";
+import { command, connection } from "./store";
 import type { Robot } from "./store";
 
 const PERIOD_MS = 33;
@@ -104,7 +104,7 @@ export class Jog {
     addEventListener("hashchange", leave);
     addEventListener("pagehide", close, { capture: true }); // before control is returned
     document.addEventListener("visibilitychange", hide);
-    const ends = [effect(() => this.obey(refusal(this.robot, "jog"))), effect(() => void (heard.value || this.forget())), effect(() => this.takeResult())];
+    const ends = [effect(() => this.obey(refusal(this.robot, "jog"))), effect(() => this.takeResult())];
     return () => {
       leave();
       removeEventListener("blur", blur);
@@ -123,14 +123,9 @@ export class Jog {
     const result = this.robot.lastResult.value;
     if (!result || result.goal_id !== this.robot.jogs.peek()) return;
     const moved = this.goal !== null;
-    this.forget();
-    if (moved) this.stop(result.message);
-  }
-
-  /** What was followed has ended, or nobody will report that it has. */
-  private forget(): void {
     this.goal = null;
     this.robot.jogs.value = null;
+    if (moved) this.stop(result.message);
   }
 
   private turn(): void {

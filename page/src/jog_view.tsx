@@ -93,7 +93,7 @@ function WayChoice({ robot, jog, joints }: { robot: Robot; jog: Jog; joints: num
   const frame = { mode: "twist", frame: tool.name, reference: "base", turnsFree: joints < 6 } as const;
   return (
     <div class="way">
-      <div class="line" role="radiogroup" aria-label="What is jogged">
+      <div class="choice" role="radiogroup" aria-label="What is jogged">
         <label><input type="radio" name="way" checked={way.mode === "velocity"} onChange={() => jog.choose({ mode: "velocity" })} /> Joints</label>
         <label><input type="radio" name="way" checked={way.mode === "twist"} onChange={() => jog.choose(frame)} /> A frame</label>
       </div>
@@ -165,7 +165,7 @@ interface PadsProps {
 function Pads({ jog, row: { name, label, place }, chosen, isChosen, why }: PadsProps) {
   const allowed = why ? { disabled: true, title: why } : { disabled: false };
   return (
-    <li class={isChosen ? "chosen" : undefined}>
+    <li class={isChosen ? "chosen" : undefined} onPointerDown={() => (chosen.value = name)}>
       <button class="link name" aria-pressed={isChosen} onClick={() => (chosen.value = name)}>{label} <span class="num unit">{place}</span></button>
       <Hold jog={jog} name={name} label={label} share={-1} allowed={allowed} />
       <Lever jog={jog} name={name} disabled={allowed.disabled} />

@@ -260,6 +260,7 @@ export const connection = new Connection({
     if (now === "connected") lostSince.value = null;
     else if (link.peek() === "connected") lostSince.value = new Date(sinceMs);
     link.value = now;
+    if (now !== "connected") robots.peek().forEach((robot) => (robot.jogs.value = null)); // how that ends is not reported
   },
   hello(hello) {
     batch(() => {

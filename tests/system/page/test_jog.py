@@ -452,7 +452,15 @@ async def hide(browsed: Browsed, _network: Network) -> None:
 
 
 async def put_behind(browsed: Browsed, _network: Network) -> None:
-    await browsed.page.evaluate("dispatchEvent(new Event('blur'))")
+    """Put the window behind another one, as far as a browser has any that draws none."""
+    page, context = browsed.page, browsed.page.context
+    session = await context.new_cdp_session(page)
+    await session.send("Emulation.setFocusEmulationEnabled", {"enabled": False})
+    await (await context.new_page()).bring_to_front()
+    window = await session.send("Browser.getWindowForTarget")
+    bounds = {"windowId": window["windowId"], "bounds": {"windowState": "minimized"}}
+    await session.send("Browser.setWindowBounds", bounds)
+    await browsed.until("!document.hasFocus()")
 
 
 async def cut(_browsed: Browsed, network: Network) -> None:
