@@ -142,8 +142,9 @@ async def _targets(way: Way, goal_id: str, send: Send) -> list[float]:
     """Let the robot go to and fro by small steps; return when each was asked for."""
     asked = []
     for turn in range(TIMES + 1):
+        message = way.message(goal_id, [STEP_RAD * (turn % 2)] * len(JOINTS))
         asked.append(time.monotonic())
-        await send(way.message(goal_id, [STEP_RAD * (turn % 2)] * len(JOINTS)))
+        await send(message)
         await asyncio.sleep(REST_S + random.uniform(0.0, 2 / RATE_HZ))
     return asked[1:]
 
