@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 
+LONGEST_S = 0.25
+"""So long a leader may have measured nothing, however long targets may be missing."""
+
+
 class Leaders:
     """Those that may lead a robot.
 
@@ -50,7 +54,7 @@ class Leaders:
         except JointMapError as error:
             raise RequestError.of("INVALID_REQUEST", error) from error
         now_s = asyncio.get_running_loop().time()
-        found = Leader(leader, match, request.timeout_s / 2.0, now_s)
+        found = Leader(leader, match, min(request.timeout_s / 2.0, LONGEST_S), now_s)
         if found.measure(now_s) is None:
             reason = found.lost or "nothing was measured yet"
             raise RequestError("NOT_ALLOWED", robot.name, problem, reason)
