@@ -37,6 +37,7 @@ NAMES = (
     "stop_under_load",
     "request",
     "follow_latency",
+    "follow_setpoints",
     "brokers",
     "http",
     "browser",
@@ -55,6 +56,7 @@ TIMED = frozenset(
         "start_at",
         "fleet_starts",
         "fleet_processor",
+        "follow_setpoints",
         "brokers",
         "dynamixel",
         "http",
@@ -64,7 +66,7 @@ TIMED = frozenset(
 """They take as long as they are told to."""
 TOGETHER = {
     "fleet": ("fleet_starts", "stream_start", "fleet_processor"),
-    "follow": ("follow_latency",),
+    "follow": ("follow_latency", "follow_setpoints"),
 }
 """What is measured by one name."""
 

@@ -58,19 +58,19 @@ def measure(joints: int, driver: str, speed: float) -> tuple[Floats, Floats]:
     """Return what each tick costs in µs (ticks,), and its parts in another run (ticks, 4)."""
     realtime.prepare(None, None, lock_memory=True)
     with _playing(joints, driver, speed) as loop:
-        whole_us = np.array([_time_us(loop.step) for _ in range(TICKS)])
+        whole_us = np.array([time_us(loop.step) for _ in range(TICKS)])
     with _playing(joints, driver, speed) as loop:
         spent = np.zeros(len(PARTS))
         parts_us = np.empty((TICKS, len(PARTS) + 1))
         for part, (owner, name) in enumerate(((loop.player, "tick"), (loop, "_write"), (loop, "_read"))):
             setattr(owner, name, _timed(getattr(owner, name), spent, part))
         for row in parts_us:
-            all_us = _time_us(loop.step)
+            all_us = time_us(loop.step)
             row[:-1], row[-1] = spent, all_us - spent.sum()
     return whole_us, parts_us
 
 
-def _time_us(call: Callable[[], object]) -> float:
+def time_us(call: Callable[[], object]) -> float:
     begun_ns = time.perf_counter_ns()
     call()
     return (time.perf_counter_ns() - begun_ns) / 1000
@@ -94,12 +94,24 @@ def copy_us(joints: int) -> float:
         reference[0][:] = rows[0][index]
         reference[1][:] = rows[1][index]
 
-    return float(np.median([_time_us(partial(copy, index)) for index in range(TICKS)]))
+    return float(np.median([time_us(partial(copy, index)) for index in range(TICKS)]))
 
 
 @contextmanager
 def _playing(joints: int, name: str, speed: float) -> Iterator[StreamLoop]:
     """Return a loop in the middle of a motion that lasts for all ticks."""
+    with holding(joints, name) as (loop, channel):
+        _play(channel, loop.player.position.tolist(), speed)
+        for _ in range(SETTLED):
+            loop.step()
+        yield loop
+        if loop.player.state != "playing":
+            raise RuntimeError(f"tick: the robot is {loop.player.state}, so no tick of a motion was measured")
+
+
+@contextmanager
+def holding(joints: int, name: str) -> Iterator[tuple[StreamLoop, Channel]]:
+    """Return a loop on virtual time whose robot holds, and the daemon's end of its channel."""
     names = [f"joint{number}" for number in range(joints)]
     clock = VirtualClock()
     driver: Driver = make_driver(name, {}, names, clock.now) if name != NAME else _null(names, clock)
@@ -112,12 +124,7 @@ def _playing(joints: int, name: str, speed: float) -> Iterator[StreamLoop]:
     try:
         channel.send(messages.Enable())
         loop.step()
-        _play(channel, loop.player.position.tolist(), speed)
-        for _ in range(SETTLED):
-            loop.step()
-        yield loop
-        if loop.player.state != "playing":
-            raise RuntimeError(f"tick: the robot is {loop.player.state}, so no tick of a motion was measured")
+        yield loop, channel
     finally:
         driver.close()
         channel.close()

@@ -129,7 +129,7 @@ class Followed(Robot):
 def jerk_of(bounds: messages.WayBounds) -> np.ndarray[Any, Any]:
     """Return with how much jerk joints may follow, by the explanation of following."""
     stop_s = FULL_RAMP / bounds.clock_acceleration
-    return np.maximum(bounds.jerk, 4.0 * np.array(bounds.velocity_limit) / stop_s**2)
+    return np.maximum(bounds.jerk, 16.0 * np.array(bounds.velocity_limit) / stop_s**2)
 
 
 def assert_within(
