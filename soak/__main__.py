@@ -37,11 +37,11 @@ class Played(NamedTuple):
 
 
 def live(seed: int) -> Played:
-    """Live two lives of a daemon with its engine: any, and one of motions that flow into each other."""
+    """Live lives of a daemon with its engine: any, one of chained motions, and one of follows."""
     logging.getLogger("motiond").propagate = False
     try:
         with virtual.in_memory():
-            accounts = [engine.account_of(make(seed)) for make in (lives.life, lives.chains)]
+            accounts = [engine.account_of(make(seed)) for make in (lives.life, lives.chains, lives.follows)]
     except Exception:  # noqa: BLE001 - a crash is a finding like any other
         return Played(seed, 0, [traceback.format_exc()])
     problems = [line for account in accounts for line in invariants.broken(account)]

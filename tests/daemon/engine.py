@@ -41,6 +41,7 @@ from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.robots.assembly import make_registry
+from motiond.daemon.robots.session.follow_goal import FollowGoal
 from motiond.daemon.robots.session.goal import MotionGoal, new_goal
 from motiond.daemon.stream.engine.execution import ON_MOTION
 from motiond.daemon.stream.engine.loop import StreamLoop
@@ -90,6 +91,8 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "teach": ("teach/start", {}),
     "teach_stop": ("teach/stop", {}),
     "pose": ("teach/pose", {}),
+    "follow": ("follow/start", {}),
+    "follow_stop": ("follow/stop", {}),
 }
 """The acts that are a request and nothing else: its verb, and what it always carries."""
 REQUEST: ContextVar[int | None] = ContextVar("request", default=None)
@@ -157,8 +160,8 @@ class WatchedSim(SimDriver):
 class Handed:
     """A goal that was handed over."""
 
-    goal: MotionGoal
-    command: messages.Play
+    goal: MotionGoal | FollowGoal
+    command: messages.Play | messages.Follow
     doubts: float
     fastest: float
     ended_at: int = 0
@@ -410,8 +413,9 @@ class Engine:
                 self.account.halts.append(halt)
             number = act(*values, **options)
             halt.number = number if isinstance(number, int) else 0
-            if kind in {"stop", "end_goal"} and isinstance(goal, MotionGoal) and self._session.goal is goal:
-                within_s = goal.stops_within_s(self.settings.max_skip_s) + 3.0 / goal.rate_hz
+            is_end = kind in {"stop", "end_goal"} and self._session.goal is goal
+            if is_end and isinstance(goal, MotionGoal | FollowGoal):
+                within_s = goal.stops_within_s(self.settings.max_skip_s) + 3.0 / rate_of(goal)
                 obeyed_s = max(halt.at_s, self._hangs_until_s)
                 self._rest_by_s = self._rest_by_s or obeyed_s + within_s + TICK_S
             return number
@@ -546,8 +550,8 @@ class Engine:
         self._ticks += 1
         self.account.steps += 1
         player = loop.player
-        if player.execution is not None:
-            self.take_begin(player.execution.goal_id)
+        if (plays := player.pursuit or player.execution) is not None:
+            self.take_begin(plays.goal_id)
         driver = self._driver
         assert driver is not None
         if driver.stretch:
@@ -595,9 +599,9 @@ class Engine:
                 self._stretches,
                 self._began,
                 player.state,
-                player.phase not in ON_MOTION,
+                player.phase not in ON_MOTION and not self._follows,
                 player.frame,
-                self.account.handed[self._began].goal.speed if self._began >= 0 else 1.0,
+                self._speed_of_goal(),
                 skips,
                 self._brakes(player),
             )
@@ -607,7 +611,16 @@ class Engine:
         """Whether it was caught from a hand: until it rests, and as long as nothing plays."""
         if player.state is State.IDLE:
             return bool(self.account.received) and self.account.received[-1].brakes
-        return player.state is State.STOPPING and player.execution is None
+        return player.state is State.STOPPING and player.execution is None and player.pursuit is None
+
+    @property
+    def _follows(self) -> bool:
+        """Whether what has begun last follows targets."""
+        return self._began >= 0 and isinstance(self.account.handed[self._began].goal, FollowGoal)
+
+    def _speed_of_goal(self) -> float:
+        goal = self.account.handed[self._began].goal if self._began >= 0 else None
+        return goal.speed if isinstance(goal, MotionGoal) else 1.0
 
     def _look_at_rest(self, loop: WatchedLoop) -> None:
         """Find what moves though a stop was obeyed and nobody has asked for anything since."""
@@ -632,12 +645,13 @@ class Engine:
         if isinstance(command, messages.Speed) and self._session.goal is not None:
             handed = self.account.handed[self._goals[self._session.goal.goal_id]]
             handed.fastest = max(handed.fastest, command.speed)
+            assert isinstance(handed.goal, MotionGoal)
             handed.doubts = max(handed.doubts, self._doubts(handed.goal, command.speed))
-        if isinstance(command, messages.Play | messages.Chain) and number:
+        if isinstance(command, messages.Play | messages.Follow | messages.Chain) and number:
             goal = self._begins
             assert goal is not None
-            self._note_goal(goal, command if isinstance(command, messages.Play) else command.play)
-            if isinstance(command, messages.Play):
+            self._note_goal(goal, command.play if isinstance(command, messages.Chain) else command)
+            if not isinstance(command, messages.Chain):
                 self._note_sent(goal.goal_id)
             else:
                 self._note_chain(goal)
@@ -661,21 +675,24 @@ class Engine:
             order = self._order_of(goal)
             account.sent.append(Sent(goal_id, goal.motion, order, self._loop.time(), len(account.halts)))
 
-    def _note_goal(self, goal: MotionGoal, command: messages.Play) -> None:
+    def _note_goal(self, goal: MotionGoal | FollowGoal, command: messages.Play | messages.Follow) -> None:
         account = self.account
         if goal.goal_id not in self._goals:
             self._goals[goal.goal_id] = len(account.handed)
-            account.handed.append(Handed(goal, command, self._doubts(goal, goal.speed), max(1.0, goal.speed)))
+            handed = Handed(goal, command, 0.0, 1.0)
+            if isinstance(goal, MotionGoal):
+                handed.doubts, handed.fastest = self._doubts(goal, goal.speed), max(1.0, goal.speed)
+            account.handed.append(handed)
         order = self._order_of(goal)
         halt = next((one for one in account.halts if one.order > order), None)
         if halt is not None:
             self._blame(f"{goal.motion} of request {order} begins after the {halt.kind} {halt.order}")
 
-    def _order_of(self, goal: MotionGoal) -> int:
+    def _order_of(self, goal: MotionGoal | FollowGoal) -> int:
         """Return the number of the request that a goal belongs to: what follows one has its."""
         if goal.goal_id in self._orders:
             return self._orders[goal.goal_id]
-        if goal.group_start is not None:
+        if isinstance(goal, MotionGoal) and goal.group_start is not None:
             return int(self._orders[goal.group_start])
         leaves = [halt.order for halt in self.account.halts if halt.kind == "leave"]
         return leaves[0] if leaves else self.account.sent[-1].order
@@ -808,6 +825,28 @@ class Engine:
         row = lower + fraction * (upper - lower)
         joints = dict(zip(self.life.joint_map.joints, row.tolist(), strict=True))
         self._ask("goto", joints=joints, on_busy=on_busy, from_beyond=from_beyond)
+
+    def _target(self, fractions: list[float], shares: list[float], left: list[bool]) -> None:
+        """Send a target by the mode of what is followed: positions or velocities, None where one is left."""
+        lower, upper = span_of(self.life.joint_map)
+        goal = self._session.goal
+        by_velocity = isinstance(goal, FollowGoal) and goal.request.mode == "velocity"
+        values = lower + np.array(fractions[: lower.size]) * (upper - lower)
+        if by_velocity:
+            values = np.array(shares[: lower.size]) * self.life.joint_map.limits.velocity
+        target = [None if leaves else value for value, leaves in zip(values.tolist(), left, strict=False)]
+        kind = "velocities" if by_velocity else "positions"
+        self._ask("follow/target", goal_id=self._followed, **{kind: target})
+
+    def _chunk(self, fractions: list[list[float]], period_s: float) -> None:
+        lower, upper = span_of(self.life.joint_map)
+        rows = lower + np.array(fractions)[:, : lower.size] * (upper - lower)
+        self._ask("follow/chunk", goal_id=self._followed, positions=rows.tolist(), period_s=period_s)
+
+    @property
+    def _followed(self) -> str:
+        goal = self._session.goal
+        return goal.goal_id if isinstance(goal, FollowGoal) else "none"
 
     def _speed(self, share: float) -> None:
         goal = self._session.goal
@@ -953,6 +992,11 @@ class Engine:
 
     def _rest(self, ticks: int) -> None:
         """Let ticks pass."""
+
+
+def rate_of(goal: MotionGoal | FollowGoal) -> float:
+    """Return how many setpoints of a goal there are in a second."""
+    return goal.rate_hz if isinstance(goal, MotionGoal) else goal.setpoints_hz
 
 
 def _speed(share: float, most: float) -> float:

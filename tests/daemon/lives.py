@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     Chance: TypeAlias = np.random.Generator
 
 MAX_RATE_HZ = 1000.0
+MOST_JOINTS = 6
 BEYOND = 0.1  # of all robots
 TAUGHT = 0.25  # the same
 TURNING = 0.25  # the same
@@ -264,6 +265,58 @@ def chains(seed: int) -> Life:
         start=np.clip(base.start, limits.lower, limits.upper).tolist(),
         acts=tuple(acts),
     )
+
+
+def follows(seed: int) -> Life:
+    """Return a life of the robot of a seed that follows targets, whatever comes and happens meanwhile."""
+    base, chance = life(seed), np.random.default_rng((seed, 7))
+    acts = [Act(1, "enable")]
+    for _ in range(chance.integers(2, 6)):
+        acts += _following(sorted(base.plans) or ["none"], chance)
+    settings = base.settings.model_copy(update={"lease": LeaseSettings(), "groups": []})
+    limits = base.joint_map.limits
+    start = np.clip(base.start, limits.lower, limits.upper).tolist()
+    return replace(base, settings=settings, start=start, acts=tuple(acts))
+
+
+def _following(motions: list[str], chance: Chance) -> list[Act]:
+    """Return a follow, targets, mostly within limits, what happens meanwhile, and what ends it."""
+    asked = {
+        "timeout_s": float(chance.choice([0.05, 0.2, 1.0])),
+        "rate_hz": float(chance.choice(RATES_HZ)),
+        "mode": str(chance.choice(["position", "velocity"])),
+        "on_busy": str(chance.choice(["replace", "replace", "reject"])),
+    }
+    acts = [Act(1, "reset"), Act(int(chance.choice([1, TO_A_CHANGE])), "follow", asked)]
+    play = {"motion": str(chance.choice(motions)), "seam": "reject", "speed_share": -1.0}
+    meanwhile: dict[str, dict[str, Any]] = {
+        "play": play | {"on_busy": str(chance.choice(ON_BUSY))},
+        "goto": {"fraction": float(chance.random()), "on_busy": str(chance.choice(ON_BUSY))},
+        "late": {"periods": float(chance.choice([1.5, 3.5, 8.5]))},
+        "driver_fails": {"during": "write"},
+        "bus_is_lost": {"during": "read"},
+    }
+    meanwhile |= {verb: {} for verb in ("pause", "stop", "estop", "kill", "disable", "reload", "follow_stop")}
+    for _ in range(chance.integers(1, 25)):
+        acts.append(Act(int(chance.choice([0, 1, 2, 10, chance.integers(1, 60)])), *_target(chance)))
+        if chance.random() < 0.06:
+            verb = str(chance.choice(list(meanwhile)))
+            acts.append(Act(int(chance.integers(0, 30)), verb, meanwhile[verb]))
+    end = str(chance.choice(["follow_stop", "follow_stop", "stop", "estop", "status", "play"]))
+    return [*acts, Act(int(chance.integers(0, 60)), end, meanwhile.get(end, {}))]
+
+
+def _target(chance: Chance) -> tuple[str, dict[str, Any]]:
+    """Return a target or a chunk, by where each joint goes of its span, and how fast of its limit."""
+    reach = (0.05, 0.95) if chance.random() < 0.7 else (-0.3, 1.3)
+    if chance.random() < 0.25:
+        rows = chance.uniform(*reach, (int(chance.integers(1, 30)), MOST_JOINTS)).tolist()
+        return "chunk", {"fractions": rows, "period_s": float(chance.choice([0.01, 0.05, 0.2]))}
+    return "target", {
+        "fractions": chance.uniform(*reach, MOST_JOINTS).tolist(),
+        "shares": (chance.uniform(-1.2, 1.2, MOST_JOINTS) * (chance.random() < 0.8)).tolist(),
+        "left": (chance.random(MOST_JOINTS) < 0.15).tolist(),
+    }
 
 
 def _gentle(life: Life, chance: Chance) -> Iterator[tuple[str, Plan]]:

@@ -20,11 +20,13 @@ from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning import approach
 from motiond.daemon.planning import blend as planned_blend
 from motiond.daemon.robots.session import goal_planner
+from motiond.daemon.robots.session.goal import MotionGoal
 from motiond.daemon.robots.session.robot_session import RobotSession
 from motiond.daemon.trajectory.beyond import FAR_OUTSIDE
+from motiond.daemon.trajectory.online import OnlineGenerator
 from tests.daemon.engine import Account, account_of
 from tests.daemon.invariants import broken
-from tests.daemon.lives import TO_A_CHANGE, Act, Life, chains, life
+from tests.daemon.lives import TO_A_CHANGE, Act, Life, chains, follows, life
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,6 +52,11 @@ def chained(seed: int) -> Account:
     return account_of(chains(seed))
 
 
+@cache
+def followed(seed: int) -> Account:
+    return account_of(follows(seed))
+
+
 @pytest.mark.parametrize("seed", range(LIVES))
 def test_setpoints_keep_all_limits_a_stop_holds_and_goals_end_once_and_truly(seed: int) -> None:
     assert broken(lived(seed)) == []
@@ -59,6 +66,7 @@ def test_setpoints_keep_all_limits_a_stop_holds_and_goals_end_once_and_truly(see
 def test_a_life_that_once_failed_goes_well(seed: int) -> None:
     assert broken(account_of(life(seed))) == []
     assert broken(account_of(chains(seed))) == []
+    assert broken(account_of(follows(seed))) == []
 
 
 @pytest.mark.parametrize("seed", range(LIVES))
@@ -74,6 +82,29 @@ def test_chains_flow_are_dropped_and_are_ended_before_they_begin() -> None:
     assert sum(account.acts["chained"] for account in accounts) > 10
 
 
+@pytest.mark.parametrize("seed", range(LIVES))
+def test_what_follows_targets_keeps_all_limits_and_ends_once(seed: int) -> None:
+    assert broken(followed(seed)) == []
+
+
+def test_follows_end_in_every_way() -> None:
+    results = [data for seed in range(LIVES) for _, data in followed(seed).results]
+    ways = {
+        (data["code"], "no target came" in data["message"]) for data in results if data["motion"] == "follow"
+    }
+    assert {("SUCCESSFUL", False), ("CANCELED", True), ("CANCELED", False), ("ESTOP", False)} <= ways
+
+
+def test_a_follow_that_takes_targets_for_setpoints_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def jump(generator: OnlineGenerator, _now_s: float = 0.0) -> None:
+        np.copyto(generator.position, generator.target, where=np.isfinite(generator.target))
+
+    monkeypatch.setattr(OnlineGenerator, "step", jump)
+    lines = [line for seed in range(LIVES) for line in broken(account_of(follows(seed)))]
+    assert any("step" in line for line in lines)
+    assert any("velocity changed by" in line for line in lines)
+
+
 def test_a_blend_that_was_not_checked_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planned_blend._Planner, "problem", lambda *_: "")
     lines = [line for seed in range(MOST) for line in broken(account_of(chains(seed)))]
@@ -81,7 +112,7 @@ def test_a_blend_that_was_not_checked_would_be_found(monkeypatch: pytest.MonkeyP
 
 
 def test_lives_reach_every_state_and_most_results() -> None:
-    accounts = [lived(seed) for seed in range(LIVES)]
+    accounts = [live(seed) for seed in range(LIVES) for live in (lived, followed)]
     codes = Counter(data["code"] for account in accounts for _, data in account.results)
     assert {after for account in accounts for _, after in account.moves} == set(State) - {State.OFFLINE}
     assert {"SUCCESSFUL", "CANCELED", "ESTOP", "PREEMPTED", "COMM_LOST"} <= set(codes)
@@ -166,7 +197,7 @@ def test_robots_come_back_from_beyond_where_that_is_asked_for_and_not_otherwise(
     accounts = [account_of(life(seed)) for seed in from_beyond]
     assert [line for account in accounts for line in broken(account)] == []
     ways = [handed for account in accounts for handed in account.handed[:1] if handed.goal.motion == "goto"]
-    assert {handed.goal.from_beyond for handed in ways} == {True}
+    assert {isinstance(one.goal, MotionGoal) and one.goal.from_beyond for one in ways} == {True}
     assert sum(ended.code == "SUCCESSFUL" for handed in ways for ended in handed.ended) >= 2
 
 
