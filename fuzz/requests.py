@@ -292,8 +292,9 @@ async def attack(count: int, seed: int = 1) -> Verdict:
         await asyncio.wait((following,))
         if not following.cancelled():
             raise following.exception() or AssertionError
-        await _post(session, "guarded", "stop")
-        await _until_idle(session, "guarded")
+        for robot in ROBOTS:  # also the open one may follow, though nobody knows by which goal
+            await _post(session, robot, "stop")
+            await _until_idle(session, robot)
         verdict.failures += await _what_does_not_answer(session, mosquitto.settings, lease)
         await ended(daemon)
         for robot in ROBOTS:
