@@ -70,6 +70,7 @@ async def test_the_other_examples_run_within_a_connection(tmp_path: Path) -> Non
         assert names["report"].robot == "arm"
         assert (names["pose"]["name"], names["draft"]["poses"]) == ("begin", 1)
         assert names["followed"].code == "SUCCESSFUL"
+        assert names["followed"].details["follow"]["targets"] == 50  # with the lease that each needs
         assert (names["checked"]["motion"], names["checked"]["saved"]) == ("wave", False)
 
 
