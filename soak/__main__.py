@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.progress import Progress
 
 from tests import virtual  # before what keeps a clock of its own
-from tests.daemon import engine, invariants, lives
+from tests.daemon import engine, invariants, layered_lives, lives
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,15 +37,16 @@ class Played(NamedTuple):
 
 
 def live(seed: int) -> Played:
-    """Live lives of a daemon with its engine: any, one of chained motions, and one of follows."""
+    """Live lives of a daemon with its engine: any, chained motions, follows, and motions at once."""
     logging.getLogger("motiond").propagate = False
     try:
         with virtual.in_memory():
             accounts = [engine.account_of(make(seed)) for make in (lives.life, lives.chains, lives.follows)]
+            layered = layered_lives.live(seed)
     except Exception:  # noqa: BLE001 - a crash is a finding like any other
         return Played(seed, 0, [traceback.format_exc()])
-    problems = [line for account in accounts for line in invariants.broken(account)]
-    return Played(seed, sum(account.steps for account in accounts), problems)
+    problems = [line for account in accounts for line in invariants.broken(account)] + layered.problems
+    return Played(seed, sum(account.steps for account in accounts) + layered.steps, problems)
 
 
 def keep(seed: int, reason: str) -> None:

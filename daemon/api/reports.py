@@ -110,7 +110,11 @@ class PlayingGoal(TypedDict):
     """Those that it moves."""
     state: State
     beside: bool
-    """Whether it plays beside others, on joints of its own."""
+    """Whether it plays beside others, on joints of its own, or is added to them."""
+    additive: bool
+    """Whether it is added to what plays, or is held."""
+    weight: float | None
+    """Of what is added; null for all else."""
 
 
 class RobotStatus(TypedDict):

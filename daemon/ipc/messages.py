@@ -126,6 +126,8 @@ class Play:
     - `turned`: what is added to the rows of the motion and of the way back: whole turns of joints that turn
       without end; empty for nothing
     - `beside`: whether it plays beside what plays, on other joints
+    - `weight`, `ramp_s`: of one that is added to what plays beside it: its share, and how long that takes to
+      come and to go; None for one that is not added
     """
 
     goal_id: str
@@ -144,6 +146,8 @@ class Play:
     expires_at: float | None = None
     turned: list[float] = field(default_factory=list)
     beside: bool = False
+    weight: float | None = None
+    ramp_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

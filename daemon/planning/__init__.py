@@ -11,6 +11,7 @@
 - `plan_preview`: a plan to look at
 - `blend`: cross-fades from one motion into the next
 - `sequence`: several motions as one
+- `layering`: whether what is added to motions leaves them within every limit
 - `playback`: the range, the passes and the seam of one play
 - `approach`: the way from where the joints are to a row
 - `tolerances`: configured tolerances joined with those of a request; joints that they would not notice
@@ -19,6 +20,7 @@
 from .approach import ApproachError, farthest, plan_approach
 from .blend import Blend, BlendError, overlap_of, plan_blend
 from .columns import FREE_RATE_HZ, FURTHEST
+from .layering import Extent, clock_acceleration_of, conflict_of, extent_added, extent_of, left_beside
 from .library import (
     MOST_FILES,
     Entry,
@@ -48,6 +50,7 @@ __all__ = [
     "Blend",
     "BlendError",
     "Entry",
+    "Extent",
     "GoalTolerances",
     "Marker",
     "MotionLibrary",
@@ -63,11 +66,16 @@ __all__ = [
     "ToleranceError",
     "Violation",
     "clock_acceleration",
+    "clock_acceleration_of",
+    "conflict_of",
     "curves",
+    "extent_added",
+    "extent_of",
     "farthest",
     "is_beside_motions",
     "is_motion",
     "join_tolerances",
+    "left_beside",
     "marker_file",
     "overlap_of",
     "plan",

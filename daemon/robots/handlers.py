@@ -212,7 +212,7 @@ class RequestHandlers:
         session, what = self._session, f"{goal.motion} cannot be played"
         session.refuse_unless_able(what)
         begin = session.begin_instead
-        if request.on_busy == "beside" and session.goals:
+        if goal.is_additive or (request.on_busy == "beside" and session.goals):
             goal.is_beside, begin = True, session.begin_beside
         elif session.goal or session.begin or session.queue or session.in_the_way(goal):
             if request.on_busy == "queue":

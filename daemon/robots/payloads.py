@@ -73,6 +73,8 @@ def _playing(goal: Goal, session: RobotSession) -> PlayingGoal:
         "joints": goal.joint_names,
         "state": State(own) if own and has_begun else State.APPROACHING,
         "beside": goal.is_beside,
+        "additive": goal.is_additive,
+        "weight": goal.request.weight if isinstance(goal, MotionGoal) and goal.is_additive else None,
     }
 
 

@@ -375,7 +375,7 @@ class Robot:
     def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
         """Send a goal; return the command's number, and what its answer holds; raises RequestError."""
         self.refuse_late(goal)
-        with self.planner.prepare(goal, start) as prepared:
+        with self.planner.prepare(goal, start, self.session.goals) as prepared:
             # The stream process may put out the first row before `send` returns.
             observer, plan = self.stream.observer, goal.plan
             if observer is not None and goal.is_beside and plan is not None:
@@ -466,6 +466,7 @@ class Robot:
             recording=self.recorder.file if goal.number else None,
         )
         self.report("result", result)
+        self.planner.forget_added(goal.goal_id)
         self.recorder.played(goal.goal_id, ended.code)
 
     def end_teaching(self, ended: messages.TeachingEnded) -> None:

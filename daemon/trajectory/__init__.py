@@ -8,6 +8,7 @@
 - `transmission`: between joints and actuators
 - `online`: towards targets that come as it goes, within every limit
 - `brake`: from any velocity to rest, joint by joint
+- `fade`: the weight of what is added to a motion, which comes and goes smoothly
 - `followers`: what is true of a joint and of those that follow it
 - `beyond`: what lies far outside a joint's limits, and how slowly it comes back
 - `turns`: whole turns of joints that turn without end
@@ -16,6 +17,7 @@
 from .beyond import FAR_OUTSIDE, FROM_BEYOND, WAY_BACK, far_outside, slack_of
 from .brake import STEEPEST, Brake, longest_braking_s
 from .clock import TrajectoryClock
+from .fade import FASTEST, SHARPEST, FadeAway
 from .followers import of_all
 from .online import OnlineGenerator, OnlineLimits
 from .ramp import FULL_RAMP, longest_stop
@@ -27,12 +29,15 @@ from .way import Way, WayError, plan_way
 
 __all__ = [
     "FAR_OUTSIDE",
+    "FASTEST",
     "FROM_BEYOND",
     "FULL_RAMP",
+    "SHARPEST",
     "STEEPEST",
     "TURN",
     "WAY_BACK",
     "Brake",
+    "FadeAway",
     "Leg",
     "OnlineGenerator",
     "OnlineLimits",

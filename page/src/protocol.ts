@@ -663,6 +663,9 @@ export interface PlayRequest {
   goal_tolerance?: Record<string, number>;
   goal_time_tolerance?: number | -1;
   source?: "reference" | "feedback";
+  additive?: boolean;
+  weight?: number;
+  ramp_s?: number;
   start_at?: number | null;
   on_busy?: "reject" | "queue" | "replace" | "beside";
   blend_s?: number;
@@ -675,8 +678,12 @@ export interface PlayingGoal {
   /** Those that it moves. */
   joints: string[];
   state: State;
-  /** Whether it plays beside others, on joints of its own. */
+  /** Whether it plays beside others, on joints of its own, or is added to them. */
   beside: boolean;
+  /** Whether it is added to what plays, or is held. */
+  additive: boolean;
+  /** Of what is added; null for all else. */
+  weight: number | null;
 }
 
 /** The robot is reserved for a start of its group. */

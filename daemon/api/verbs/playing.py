@@ -65,10 +65,15 @@ class PlayRequest(MotionRequest):
 
     `motion` may also be a recording of the robot, by its name; `source` is of recordings. `start_at` is the
     Unix time, in s, at which the first row is due, no more than a day ahead. Where it is queued, the motion
-    before it flows into it over `blend_s` of its time. The other keys are those of `MotionRequest`.
+    before it flows into it over `blend_s` of its time. An `additive` one is added to what plays, or is held:
+    how far it is from its first row, times `weight`, which comes and goes within `ramp_s`. The other keys are
+    those of `MotionRequest`.
     """
 
     source: PlaySource = "reference"
+    additive: bool = False
+    weight: Annotated[float, Field(gt=0, le=1)] = 1.0
+    ramp_s: Annotated[float, Field(ge=0.1, le=60)] = 1.0
     start_at: UnixTime | None = None
     on_busy: OnBusy = "reject"
     blend_s: BlendTime = 0.0
@@ -77,6 +82,15 @@ class PlayRequest(MotionRequest):
     def _check_blend(self) -> Self:
         if self.blend_s and (self.on_busy != "queue" or self.start_at is not None):
             raise ValueError("blend_s is of what is queued, without start_at")
+        return self
+
+    @model_validator(mode="after")
+    def _check_additive(self) -> Self:
+        if not self.additive:
+            if {"weight", "ramp_s"} & self.model_fields_set:
+                raise ValueError("weight and ramp_s are of an additive layer; set additive, too")
+        elif self.on_busy not in {"reject", "beside"} or self.start_at is not None or self.blend_s:
+            raise ValueError("an additive layer begins at once; leave start_at, blend_s and on_busy out")
         return self
 
 

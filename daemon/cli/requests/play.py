@@ -93,6 +93,16 @@ def play(
         float | None,
         typer.Option(metavar="S", help="Wait, and let what is before it flow into it over S seconds."),
     ] = None,
+    additive: Annotated[
+        bool,
+        typer.Option(
+            "--additive", help="Add it to what plays, or is held, as far as it is from its first row."
+        ),
+    ] = False,
+    weight: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="Of what is added.")] = None,
+    ramp: Annotated[
+        float | None, typer.Option(metavar="S", help="How long what is added takes to come and to go.")
+    ] = None,
     wait: WaitForEnd = True,
     dry_run: DryRun = False,
     trace: Trace = None,
@@ -108,15 +118,30 @@ def play(
         request["blend_s"] = blend
     if source != "reference":
         request["source"] = source
+    request |= _addition(additive=additive, weight=weight, ramp=ramp)
     if start_at is not None:
         request["start_at"] = start_at
-    asks = {"--replace": replace, "--queue": queue, "--beside": beside, "--no-wait": not wait}
+    asks = {
+        "--replace": replace,
+        "--queue": queue,
+        "--beside": beside,
+        "--additive": additive,
+        "--no-wait": not wait,
+    }
     asks |= {option_of(name): True for name in client.typed - {"config"}}
     if _plays_here(asks, dry_run=dry_run, trace=trace):
         return _play_dry(config_of(client.config), robot, request, trace, json=json)
     if not wait:
         return _accept(client, robot, "play", request, f"accepted {motion}", json=json)
     return _to_the_end(client, robot, "play", request, json=json)
+
+
+def _addition(*, additive: bool, weight: float | None, ramp: float | None) -> dict[str, Any]:
+    """Return the keys of a motion that is added to others; none of any other."""
+    keys = {key: value for key, value in (("weight", weight), ("ramp_s", ramp)) if value is not None}
+    if keys and not additive:
+        raise typer.BadParameter("--weight and --ramp are of what is added; add --additive")
+    return {"additive": True} | keys if additive else {}
 
 
 def _accept(client: Client, robot: str, verb: str, request: dict[str, Any], text: str, *, json: bool) -> int:

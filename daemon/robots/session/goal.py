@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ...api import PlayRequest
     from ...planning import Plan, Playback
+    from ...trajectory import Track
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,6 +84,11 @@ class Goal(ABC):
         return [] if self.plan is None else self.plan.joints_driven
 
     @property
+    def is_additive(self) -> bool:
+        """Whether it is added to what plays."""
+        return False
+
+    @property
     def is_alone(self) -> bool:
         """Whether it begins on a robot alone that plays nothing."""
         return self.plan is None
@@ -92,7 +98,10 @@ class Goal(ABC):
         own, its = self.plan, other.plan
         if own is None or its is None:
             return "what follows targets has the robot to itself"
-        if (shared := own.driven & its.driven).any():
+        if self.is_additive and other.is_additive:
+            return "one motion is added at a time"
+        shared = own.driven & its.driven
+        if shared.any() and not (self.is_additive or other.is_additive):
             return f"{own.motion} moves joint '{own.joints[int(shared.argmax())]}', too"
         if own.rate_hz != its.rate_hz:
             rates = f"{own.rate_hz:g} rows a second, and {its.motion} {its.rate_hz:g}"
@@ -128,6 +137,10 @@ class MotionGoal(Goal):
         The highest that was asked for.
     gentlest : float
         In 1/s: the least steep ramp of the clock's rate on any of its ways.
+    ways : list of Track
+        Those before its motion and between its passes.
+    ramp : float
+        In 1/s: the steepest ramp of the clock's rate on its motion.
     from_beyond : bool
         Whether it may begin far outside the limits of joints, on a slow way towards their range.
     blend_s : float
@@ -145,6 +158,8 @@ class MotionGoal(Goal):
     speed: float
     fastest: float
     gentlest: float
+    ways: list[Track] = field(default_factory=list)
+    ramp: float = 0.0
     from_beyond: bool = False
     blend_s: float = 0.0
     blended_rows: int = 0
@@ -183,6 +198,11 @@ class MotionGoal(Goal):
         return self.plan.frames_per_tick
 
     @property
+    def is_additive(self) -> bool:
+        """Whether it is added to what plays."""
+        return self.request.additive
+
+    @property
     def is_alone(self) -> bool:
         """Whether it begins at an appointed time, or from beyond a limit."""
         return self.start_at is not None or self.from_beyond
@@ -198,8 +218,9 @@ class MotionGoal(Goal):
 
     def stops_within_s(self, max_skip_s: float) -> float:
         """Return a bound of how long a stop takes, in s, from any moment of the goal."""
-        rate_hz = self.rate_hz
-        return longest_stop(self.fastest, self.gentlest / rate_hz, max_skip_s * rate_hz) / rate_hz
+        rate_hz, fades_s = self.rate_hz, self.request.ramp_s if self.is_additive else 0.0
+        stops_s = longest_stop(self.fastest, self.gentlest / rate_hz, max_skip_s * rate_hz) / rate_hz
+        return max(stops_s, fades_s + max_skip_s)
 
 
 def new_goal(

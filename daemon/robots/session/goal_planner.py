@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,12 +18,18 @@ from ...joints import JointMapError, TwistError, TwistMap, joint_bounds
 from ...planning import (
     ApproachError,
     BlendError,
+    Extent,
     PlanError,
     PlaybackError,
     ToleranceError,
     clock_acceleration,
+    clock_acceleration_of,
+    conflict_of,
+    extent_added,
+    extent_of,
     farthest,
     join_tolerances,
+    left_beside,
     overlap_of,
     plan_approach,
     plan_blend,
@@ -32,7 +38,7 @@ from ...planning import (
     refuse_out_of_reach,
     whole,
 )
-from ...trajectory import OnlineLimits, Route, longest_stop
+from ...trajectory import OnlineLimits, Route, Track, longest_stop
 from .follow_goal import FollowGoal
 from .goal import MotionGoal
 from .shared_tracks import SharedTracks
@@ -40,7 +46,7 @@ from .shared_tracks import SharedTracks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from motiond.formats import RobotModel
+    from motiond.formats import Interpolation, RobotModel
     from motiond.formats.arrays import Floats
 
     from ...api import GotoRequest, PlayRequest, StartFollowRequest
@@ -48,7 +54,6 @@ if TYPE_CHECKING:
     from ...config.robot import RobotSettings
     from ...joints import JointBounds, JointMap
     from ...planning import Blend, Entry, GoalTolerances, MotionLibrary, Plan, Playback, SequencePlan
-    from ...trajectory import Track
     from .goal import Goal
 
 
@@ -70,6 +75,15 @@ class PreparedGoal:
     fds: tuple[int, ...]
     answer: dict[str, Any]
     needs_s: float
+
+
+class _Added(NamedTuple):
+    """What is added to all else: by which goal, what it adds with the weight 1, and its weight."""
+
+    goal_id: str
+    motion: str
+    extent: Extent
+    weight: float
 
 
 class GoalPlanner:
@@ -106,6 +120,7 @@ class GoalPlanner:
         self._library = library
         self.clock = clock
         self._tracks = SharedTracks(name)
+        self._added: _Added | None = None
 
     @property
     def joint_map(self) -> JointMap:
@@ -295,8 +310,12 @@ class GoalPlanner:
         return float(np.max(velocity / acceleration + 2.0 * acceleration / jerk))
 
     @contextmanager
-    def prepare(self, goal: Goal, start: Sequence[float]) -> Iterator[PreparedGoal]:
+    def prepare(
+        self, goal: Goal, start: Sequence[float], playing: Sequence[Goal] = ()
+    ) -> Iterator[PreparedGoal]:
         """Make a goal ready to begin from the setpoints that the robot holds; descriptors stay this object's.
+
+        - `playing`: what it begins beside
 
         Raises RequestError if there is no way from there, no time or memory for it, or a tolerance cannot be
         meant; also if the robot's limits have changed since the goal was planned.
@@ -304,6 +323,9 @@ class GoalPlanner:
         match goal:
             case FollowGoal():
                 yield self._prepared_follow(goal, start)
+            case MotionGoal() if goal.is_additive:
+                with self._prepared_addition(goal, start, playing) as prepared:
+                    yield prepared
             case MotionGoal():
                 with self._prepared_motion(goal, start) as prepared:
                     yield prepared
@@ -335,6 +357,8 @@ class GoalPlanner:
         approach, back = self._approach(goal, held, begins_at), self._way_back(goal)
         ramp = self.clock_acceleration(playback, goal.speed)
         goal.gentlest = min(goal.gentlest, ramp, approach.clock_acceleration, back.clock_acceleration)
+        goal.ways, goal.ramp = [approach, back], ramp
+        self._refuse_beyond_sum(goal, goal.speed, held)
         command = _play_of(
             goal,
             start,
@@ -348,6 +372,77 @@ class GoalPlanner:
             away = farthest(held, begins_at, playback.plan.driven, self.joint_map)
             answer = {"approach_s": len(approach.positions) / approach.rate_hz, "start_distance": away}
             yield PreparedGoal(command, (fds[0], motion, fds[1]), answer, _needs_s(approach))
+
+    # -- what is added to others ----------------------------------------------------------------------------
+
+    @contextmanager
+    def _prepared_addition(
+        self, goal: MotionGoal, start: Sequence[float], playing: Sequence[Goal]
+    ) -> Iterator[PreparedGoal]:
+        """Make a goal ready that is added to all that plays, or is held; from then on, that leaves it room.
+
+        Raises RequestError with the weight that would do, where a limit would be broken.
+        """
+        playback, request, held = goal.playback, goal.request, np.array(start)
+        self._refuse_unchecked(playback.plan)
+        self._refuse_in_steps(playback.track.interpolation, goal.motion)
+        if playback.advance.any():
+            problem, reason = "it cannot be added", "each of its passes leads further"
+            raise RequestError("INVALID_MOTION", goal.motion, problem, reason, "add one that comes back")
+        back, ramp = self._way_back(goal), clock_acceleration_of(request.ramp_s)
+        added = extent_added(playback, back, speed=goal.speed, ramp_s=request.ramp_s)
+        base = Extent.held(held)
+        for other in playing:
+            if isinstance(other, MotionGoal):
+                self._refuse_in_steps(other.playback.track.interpolation, other.motion)
+                base = base.joined(_extent_of(other, other.fastest, held))
+        if conflict := conflict_of(base, added, request.weight, self.joint_map):
+            hint = f"a weight of {conflict.weight:.2g} would do" if conflict.weight else "no weight would do"
+            problem, weight = "it cannot be added", conflict.weight
+            raise RequestError("INVALID_MOTION", goal.motion, problem, conflict.what, hint, weight=weight)
+        goal.gentlest = min(ramp, back.clock_acceleration)
+        goal.ways, goal.ramp = [back], ramp
+        command = _play_of(
+            goal, start, self._tolerances(request), ramp, expires_at=goal.expires_at, turned=[]
+        )
+        joints = len(held)
+        nothing = Track(np.empty((0, joints)), np.empty((0, joints)), back.driven, goal.rate_hz, ramp)
+        with self._lent(goal, nothing, back) as (fds, motion):
+            yield PreparedGoal(command, (fds[0], motion, fds[1]), {"approach_s": 0.0}, needs_s=0.0)
+        self._added = _Added(goal.goal_id, goal.motion, added, request.weight)
+
+    def _refuse_in_steps(self, interpolation: Interpolation, motion: str) -> None:
+        if interpolation == "hold":
+            problem, reason = "nothing is added where it plays", "it goes from row to row in steps"
+            raise RequestError("INVALID_MOTION", motion, problem, reason, "set another interpolation")
+
+    def _refuse_beyond_sum(self, goal: MotionGoal, speed: float, held: Floats) -> None:
+        """Refuse a goal that would break a limit with what is added to it."""
+        if (added := self._added) is None:
+            return
+        self._refuse_in_steps(goal.playback.track.interpolation, goal.motion)
+        base = _extent_of(goal, speed, held)
+        if conflict := conflict_of(base, added.extent, added.weight, self.joint_map):
+            problem = f"{added.motion} is added to it"
+            hint = f"stop {added.motion}"
+            if conflict.weight:
+                hint += f", or add it with a weight of {conflict.weight:.2g}"
+            raise RequestError(
+                "INVALID_MOTION", goal.motion, problem, conflict.what, hint, weight=conflict.weight
+            )
+
+    def forget_added(self, goal_id: str) -> None:
+        """Mark that a goal adds nothing any more."""
+        if self._added is not None and self._added.goal_id == goal_id:
+            self._added = None
+
+    @property
+    def _left(self) -> JointMap:
+        """The robot's joints, with the limits that what is added leaves to all else."""
+        added = self._added
+        if added is None:
+            return self.joint_map
+        return left_beside(added.extent.scaled(added.weight), self.joint_map)
 
     def _way_back(self, goal: MotionGoal) -> Track:
         """Return the way from the last row to the first one; empty where no pass follows another so."""
@@ -399,6 +494,9 @@ class GoalPlanner:
 
         Raises RequestError as `blend_of`, or if there is no memory for it.
         """
+        if self._added is not None:
+            problem, reason = "nothing flows into it", f"{self._added.motion} is added"
+            raise RequestError("INVALID_MOTION", goal.motion, problem, reason)
         blend = self.blend_of(before, goal, before.holds)
         tolerances, back = self._tolerances(goal.request), self._way_back(goal)
         speed = max(before.speed, goal.speed)
@@ -406,6 +504,7 @@ class GoalPlanner:
         for one in (before, goal):
             one.gentlest = min(one.gentlest, ramp, blend.clock_acceleration, back.clock_acceleration)
             one.fastest = max(one.fastest, speed)
+        goal.ways, goal.ramp = [back], ramp
         goal.blended_rows, goal.turned = blend.steps, before.turned_last + blend.turned
         goal.holds = (blend.positions[-1] + before.turned_last).tolist()
         play = _play_of(goal, goal.holds, tolerances, ramp, turned=_where_any(blend.turned))
@@ -425,12 +524,16 @@ class GoalPlanner:
         goal.turned = turned
         way = self._approach(goal, np.array(start), track.positions[row] + turned)
         goal.gentlest = min(goal.gentlest, way.clock_acceleration)
+        goal.ways.append(way)
+        self._refuse_beyond_sum(goal, goal.speed, np.array(start))
         with self._tracks.lent(goal.motion, way) as (fd,):
             yield fd, _where_any(turned)
 
     def set_speed(self, goal: MotionGoal, speed: float) -> float:
         """Take a new speed of a goal; return how fast the clock may ramp to it and from it, in 1/s."""
         ramp = min(self.clock_acceleration(goal.playback, one) for one in (goal.speed, speed))
+        goal.ramp = max(goal.ramp, ramp)
+        self._refuse_beyond_sum(goal, max(goal.speed, speed), np.array(goal.holds))
         goal.speed, goal.fastest = speed, max(goal.fastest, speed)
         goal.gentlest = min(goal.gentlest, ramp)
         return ramp
@@ -438,10 +541,10 @@ class GoalPlanner:
     def clock_acceleration(self, playback: Playback, speed: float) -> float:
         """Return how fast the clock may ramp at a speed, in 1/s; beyond 1 the path leaves less room."""
         track = playback.track
-        if speed <= 1.0 and not playback.passes.seamless:
+        if speed <= 1.0 and not playback.passes.seamless and self._added is None:
             return track.clock_acceleration
         rows, velocities, stop_s = track.positions, track.velocities, self._settings.stop_duration_s
-        return clock_acceleration(rows, velocities, track.rate_hz, self.joint_map, stop_s, speed=speed)[0]
+        return clock_acceleration(rows, velocities, track.rate_hz, self._left, stop_s, speed=speed)[0]
 
     def _tolerances(self, request: PlayRequest) -> GoalTolerances:
         try:
@@ -456,7 +559,7 @@ class GoalPlanner:
             raise RequestError.of("INVALID_REQUEST", error) from error
 
     def _approach(self, goal: MotionGoal, start: Floats, target: Floats) -> Track:
-        plan, joint_map, settings = goal.playback.plan, self.joint_map, self._settings
+        plan, joint_map, settings = goal.playback.plan, self._left, self._settings
         rate_hz, beyond = plan.rate_hz, goal.from_beyond
         try:
             return plan_approach(
@@ -505,6 +608,16 @@ def _where_any(turned: Floats) -> list[float]:
     return turned.tolist() if turned.any() else []
 
 
+def _extent_of(goal: MotionGoal, speed: float, held: Floats) -> Extent:
+    """Return what a goal reaches at no more than a speed; `held` is where other joints hold."""
+    whole = extent_of(goal.playback.track.track, held, speed=max(1.0, speed), ramp=goal.ramp)
+    for way in goal.ways:
+        whole = whole.joined(extent_of(way, held))
+    turns = np.zeros_like(held) if goal.turned is None else goal.turned
+    lower, upper = whole.lower + np.minimum(turns, 0.0), whole.upper + np.maximum(turns, 0.0)
+    return replace(whole, lower=lower, upper=upper)
+
+
 def _play_of(
     goal: MotionGoal,
     start: Sequence[float],
@@ -533,6 +646,8 @@ def _play_of(
         expires_at=expires_at,
         turned=turned,
         beside=goal.is_beside,
+        weight=goal.request.weight if goal.is_additive else None,
+        ramp_s=goal.request.ramp_s if goal.is_additive else 0.0,
     )
 
 

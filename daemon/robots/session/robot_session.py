@@ -481,11 +481,19 @@ class RobotSession:
             replaced, fix = "a newer request replaced it", "send it again after that"
             before.outcome = RequestError("PREEMPTED", self._robot, did_not, replaced, fix)
         self.clear_queue(ResultCode.PREEMPTED, reason)
-        if self.goals:
-            self._send(messages.Stop(ResultCode.PREEMPTED, reason))
+        self._end_for(goal, reason)
         self.stopped = self.sent
         self._advance()
         return begin
+
+    def _end_for(self, goal: Goal, reason: str) -> None:
+        """Stop all that plays but what is added, where that may be added to a goal as well."""
+        spared = [one for one in self.beside if one.is_additive and not goal.why_not_beside(one)]
+        if self.goals and not spared:
+            self._send(messages.Stop(ResultCode.PREEMPTED, reason))
+        for other in self.goals if spared else ():
+            if other not in spared:
+                self._send(messages.Stop(ResultCode.PREEMPTED, reason, goal_id=other.goal_id))
 
     def begin_beside(self, goal: Goal, problem: str) -> Begin:
         """Begin a goal while others play on, of which none moves a joint of its own.
@@ -494,6 +502,8 @@ class RobotSession:
         """
         if self.begin is not None:
             raise self.busy("another motion is about to begin; send it again")
+        if goal.is_additive and self.chained is not None:
+            raise self.busy("one motion is about to flow into another; send it again")
         self.refuse_in_the_way(goal)
         begin = self.begin = Begin("rest", goal=goal, problem=problem)
         self._pending.append(begin)
@@ -541,7 +551,8 @@ class RobotSession:
     def _look_at_begin(self, begin: Begin) -> None:
         try:
             self.refuse_unless_able(begin.problem)
-            if not begin.goal.is_beside and (self._base_moves or self.in_the_way(begin.goal)):
+            moves = self._base_moves or self.in_the_way(begin.goal)
+            if moves and not (begin.goal.is_beside and self.goals):
                 begin.awaits = "rest"
             elif not self.is_obeyed(self._unsettled):
                 begin.awaits = self._awaited

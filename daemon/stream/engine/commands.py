@@ -178,7 +178,7 @@ class CommandHandler:
         if late or self.shutting_down:
             self._teaching.refuse(f"it {late}" if late else "the robot shuts down")
         elif self._layers.any:
-            self._teaching.refuse(f"the robot is {self._layers.shown.state}; it cannot be taught now")
+            self._teaching.refuse(f"the robot is {self._layers.state}; it cannot be taught now")
         else:
             self._teaching.begin(teach.mode)
 
@@ -187,7 +187,7 @@ class CommandHandler:
         if late or self.shutting_down:
             refusal = f"it {late}" if late else "the robot shuts down; it cannot follow now"
         elif self._layers.any:
-            refusal = f"the robot is {self._layers.shown.state}; it cannot follow now"
+            refusal = f"the robot is {self._layers.state}; it cannot follow now"
         else:
             refusal = self._following.begin(follow)
         if refusal:
@@ -282,13 +282,15 @@ class CommandHandler:
         if play.start_s is None and not layers.active:
             self._schedule.start_grid(period_s)
         route = Route(approach, motion, return_track, play.passes)
-        self._begin(_execution_of(play, route, not_before, turned), beside=play.beside)
+        self._begin(_execution_of(play, route, not_before, turned), play)
         self._go_back(back, follows)
 
-    def _begin(self, execution: Execution, *, beside: bool) -> None:
+    def _begin(self, execution: Execution, play: messages.Play) -> None:
         if not self._layers.any:
             self._watch.start_motion()
-        if beside:
+        if play.weight is not None:
+            self._layers.add(execution, play.weight, play.ramp_s)
+        elif play.beside:
             self._layers.begin(execution)
         else:
             self._player.play(execution)
@@ -304,15 +306,15 @@ class CommandHandler:
         if layers.active and (refusal := self._refusal_beside(play, motion)):
             return refusal
         compared = motion.driven if layers.active else slice(None)
-        if (player.position != np.array(play.start))[compared].any():
+        if play.weight is None and (player.position != np.array(play.start))[compared].any():
             return "the robot is not where the approach was planned from; ask again"
         return None
 
     def _refusal_beside(self, play: messages.Play, motion: Track) -> str | None:
         """Return why a goal does not play beside what plays already."""
-        layers, player = self._layers, self._player
-        if (taken := layers.overlap(motion.driven)).any():
-            return f"joint '{player.joints[int(taken.argmax())]}' moves already; play it afterwards"
+        player = self._player
+        if refusal := self._refusal_of_joints(play, motion):
+            return refusal
         if 1.0 / motion.rate_hz != self._schedule.period_s:
             rates = f"{motion.rate_hz:g} rows a second, and what plays {1.0 / self._schedule.period_s:g}"
             return f"it has {rates}; only one rate is played at a time"
@@ -325,12 +327,23 @@ class CommandHandler:
             return f"{_moved(self._watch.ways.describe(moved, player.position))}; play it alone"
         return None
 
+    def _refusal_of_joints(self, play: messages.Play, motion: Track) -> str | None:
+        """Return why a goal's joints are not free; to one that is added, most are."""
+        layers, player = self._layers, self._player
+        if play.weight is None:
+            taken = layers.overlap(motion.driven)
+            joint = player.joints[int(taken.argmax())]
+            return f"joint '{joint}' moves already; play it afterwards" if taken.any() else None
+        if layers.addition is not None:
+            return "another goal is added already; stop it first"
+        return "what plays flows into another motion; ask again" if len(player.tracks) > 1 else None
+
     def _chain(self, chain: messages.Chain, fds: list[int]) -> None:
         """Let what plays flow into the next motion, or report that it does not."""
         player, play = self._player, chain.play
         blend, motion, return_track = (map_shared(fd) for fd in fds)
         playing, reason = player.execution, "it came too late"
-        if ((blend.driven | motion.driven) & self._layers.driven).any():
+        if self._layers.overlap_of_layers(blend.driven | motion.driven):
             reason = "joints of it move already"
         elif playing is not None and playing.goal_id == chain.before:
             route = Route(blend, motion, return_track, play.passes)
@@ -347,7 +360,7 @@ class CommandHandler:
     def _seek(self, seek: messages.Seek, fd: int) -> None:
         player = self._player
         sought = player.execution is not None and player.execution.goal_id == seek.goal_id
-        held = ~self._layers.driven
+        held = ~self._layers.taken
         if not sought or (player.position != np.array(seek.start))[held].any():
             message = "the robot is not where the way was planned from; ask again"
             self._report(messages.Happened("not_sought", message))

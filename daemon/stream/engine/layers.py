@@ -1,8 +1,12 @@
-"""Goals that play beside what a robot plays otherwise, each on joints of its own, with a clock of its own.
+"""Goals that play beside what a robot plays otherwise, each with a clock of its own.
 
 What is played alone is the base. A layer is a player like that, with a setpoint of its own, of which the
 joints that it drives are copied into the base's in every tick: so the base's reference is that of all joints,
 and stays where a layer has left them. No two of them drive the same joint.
+
+One layer may be added instead: how far it is from its first row, times a weight that comes and goes smoothly.
+While it plays, what goes to the actuators is the sum, and the base keeps a reference of its own without it,
+from which approaches are planned and to which the sum returns.
 """
 
 from __future__ import annotations
@@ -11,26 +15,40 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...ipc.states import ResultCode, State
+from ...trajectory import FadeAway
+from .execution import Phase
 from .player import Player
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from motiond.formats.arrays import Booleans
+    from motiond.formats.arrays import Booleans, Floats
 
-    from ...ipc.states import ResultCode
     from .execution import Execution, PassedMarker, Result
+
+SETTLE = Phase.SETTLE  # members of enums are slow to look up in every tick
 
 
 class Layer:
-    """One goal beside the base. `driven` (joints,): the joints that it moves."""
+    """One goal beside the base, on joints of its own. `driven` (joints,): the joints that it moves."""
 
-    def __init__(self, execution: Execution, base: Player) -> None:
+    def __init__(self, execution: Execution, base: Player, position: Floats) -> None:
         self.driven = execution.route.motion.driven
         self.goal_id = execution.goal_id
-        self.player = Player(base.joints, base.units, base.position.copy(), np.zeros_like(base.velocity))
+        self.player = Player(base.joints, base.units, position.copy(), np.zeros_like(base.velocity))
         self.player.torque = True
         self.player.play(execution)
+
+    @property
+    def state(self) -> State:
+        """What it does."""
+        return self.player.state
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it moves nothing any more."""
+        return self.player.execution is None
 
     def tick(self, base: Player, ticks: int, due: int) -> None:
         """Move on, and put its joints into the base's reference; a layer that was halted leaves it alone."""
@@ -40,17 +58,84 @@ class Layer:
             np.copyto(base.position, player.position, where=self.driven)
             np.copyto(base.velocity, player.velocity, where=self.driven)
 
+    def stop(self, code: ResultCode, message: str, details: dict[str, Any] | None) -> None:
+        """Slow down on the path and end with `code`."""
+        self.player.stop(code, message, details)
+
+
+class Addition(Layer):
+    """One goal that is added to the base, from its first row on.
+
+    `position`, `velocity` (joints,): where the sum is written. `ramp_s`: how long its weight takes to come
+    and to go.
+    """
+
+    def __init__(
+        self, execution: Execution, base: Player, weight: float, ramp_s: float, rate_hz: float
+    ) -> None:
+        passes = execution.route.passes
+        super().__init__(execution, base, execution.route.motion.positions[passes.first])
+        self._first = self.player.position.copy()
+        self._offset = np.zeros_like(self._first)
+        self._weight, self._fade, self._period_s = weight, FadeAway(ramp_s), 1.0 / rate_hz
+        # The sum goes where the base's reference went, and that into memory of its own.
+        self.position, self.velocity = base.position, base.velocity
+        base.position, base.velocity = base.position.copy(), base.velocity.copy()
+
+    @property
+    def state(self) -> State:
+        """What it does; it stops until its weight has gone."""
+        gone = self.player.halted or self.player.execution is not None
+        return self.player.state if gone else State.STOPPING
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it adds nothing any more."""
+        return self.player.halted or (self.player.execution is None and self._fade.is_over)
+
+    def tick(self, base: Player, ticks: int, due: int) -> None:
+        """Move on, and write the sum."""
+        player, offset, fade = self.player, self._offset, self._fade
+        if player.halted:
+            return
+        player.tick(ticks, due)
+        if player.phase is SETTLE:
+            fade.leave()
+        fade.move(ticks * self._period_s)
+        np.subtract(player.position, self._first, offset)
+        weight = self._weight * fade.weight
+        np.multiply(offset, weight, self.position)
+        np.add(self.position, base.position, self.position)
+        np.multiply(player.velocity, weight, self.velocity)
+        offset *= self._weight * fade.slope
+        np.add(self.velocity, offset, self.velocity)
+        np.add(self.velocity, base.velocity, self.velocity)
+        if fade.is_over and player.phase is SETTLE:
+            player.finish()
+
+    def stop(self, code: ResultCode, message: str, details: dict[str, Any] | None) -> None:
+        """Let the weight go, and end with `code` once it has."""
+        self.player.stop(code, message, details)
+        self._fade.leave()
+
+    def leave(self, base: Player) -> None:
+        """Let the base's reference go to the actuators again, as the last sum was it, or was halted."""
+        base.position, base.velocity = self.position, self.velocity
+
 
 class Layers:
     """All that plays: the base, and what plays beside it.
 
-    `any`: whether there is anything beside the base. `driven` (joints,): the joints that layers move.
+    `any`: whether there is anything beside the base. `addition`: what is added; None without one. `driven`,
+    `taken` (joints,): the joints that layers move, and those of them that they move by themselves.
     """
 
     def __init__(self, base: Player) -> None:
         self.base = base
         self.any = False
+        self.addition: Addition | None = None
         self.driven: Booleans = np.zeros(len(base.joints), dtype=bool)
+        self.taken: Booleans = np.zeros(len(base.joints), dtype=bool)
         self._playing: list[Layer] = []
         self._past = 0
 
@@ -60,39 +145,49 @@ class Layers:
         return self.base.active or self.any
 
     @property
-    def shown(self) -> Player:
-        """Whose state is the robot's: the base's, unless only layers play."""
+    def state(self) -> State:
+        """The robot's state: the base's, unless only layers play."""
         base = self.base
-        return base if base.active or base.halted or not self.any else self._playing[0].player
+        return base.state if base.active or base.halted or not self.any else self._playing[0].state
 
     @property
     def changes(self) -> int:
-        """Grows with each change of a layer's state."""
-        return self._past + sum(layer.player.changes for layer in self._playing)
+        """Grows with each change of a layer's state, and with its end."""
+        return self._past + sum(layer.player.changes + layer.is_over for layer in self._playing)
 
     @property
     def states(self) -> dict[str, str]:
         """The state of each layer, by the id of its goal."""
-        return {layer.goal_id: layer.player.state for layer in self._playing}
+        return {layer.goal_id: layer.state for layer in self._playing}
 
     def parts(self) -> Iterator[tuple[Player, Booleans]]:
         """Yield all players, and which joints are none of theirs, shape (joints,)."""
-        yield self.base, self.driven
+        yield self.base, self.taken
         for layer in self._playing:
             yield layer.player, ~layer.driven
 
     def overlap(self, driven: Booleans) -> Booleans:
-        """Return which of some joints move already, or are the base's while it plays; shape (joints,)."""
-        taken = self.driven.copy()
+        """Return which of some joints move by more than what is added, or are the base's while it plays."""
+        taken = self.taken.copy()
         for track in self.base.tracks:
             taken |= track.driven
         return taken & driven
+
+    def overlap_of_layers(self, driven: Booleans) -> bool:
+        """Whether some joints, shape (joints,), move beside the base, or something is added to it."""
+        return self.addition is not None or bool((self.taken & driven).any())
 
     # -- events ---------------------------------------------------------------------------------------------
 
     def begin(self, execution: Execution) -> None:
         """Play beside what plays, from where the joints are held."""
-        self._playing.append(Layer(execution, self.base))
+        self._playing.append(Layer(execution, self.base, self.base.position))
+        self._note()
+
+    def add(self, execution: Execution, weight: float, ramp_s: float) -> None:
+        """Add a goal to what plays, or is held; only where none is added yet."""
+        self.addition = Addition(execution, self.base, weight, ramp_s, execution.rate_hz)
+        self._playing.append(self.addition)
         self._note()
 
     def stop(
@@ -109,38 +204,50 @@ class Layers:
             base.stop(code, message, details)
         for layer in self._playing:
             if goal_id in {None, layer.goal_id}:
-                layer.player.stop(code, message, details)
+                layer.stop(code, message, details)
 
     def estop(self) -> None:
         """Latch the emergency stop; all goals end with ESTOP."""
         self.base.estop()
         for layer in self._playing:
             layer.player.estop()
+        self._leave_addition()
 
     def fault(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
         """Latch a fault; all goals end with `code`."""
         self.base.fault(code, message, details)
         for layer in self._playing:
             layer.player.fault(code, message, details)
+        self._leave_addition()
+
+    def _leave_addition(self) -> None:
+        if self.addition is not None:
+            self.addition.leave(self.base)
+            self.addition = None
 
     # -- time -----------------------------------------------------------------------------------------------
 
     def tick(self, ticks: int, due: int) -> None:
-        """Move all layers on, as `Player.tick`, once the base has moved."""
+        """Move all layers on, as `Player.tick`, once the base has moved; what is added comes last."""
         for layer in self._playing:
-            layer.tick(self.base, ticks, due)
+            if layer is not self.addition:
+                layer.tick(self.base, ticks, due)
+        if self.addition is not None:
+            self.addition.tick(self.base, ticks, due)
 
     def take_results(self) -> list[Result]:
         """Return how goals have ended, the base's first, and drop the layers that have."""
         base = self.base
         results = [*base.results]
         base.results.clear()
-        if self.any:
-            for layer in self._playing:
-                results += layer.player.results
-                if layer.player.execution is None:
-                    self._past += layer.player.changes + 1
-            self._playing = [layer for layer in self._playing if layer.player.execution is not None]
+        over = [layer for layer in self._playing if layer.is_over]
+        for layer in over:
+            results += layer.player.results
+            self._past += layer.player.changes + 1
+            if layer is self.addition:
+                self._leave_addition()
+        if over:
+            self._playing = [layer for layer in self._playing if layer not in over]
             self._note()
         return results
 
@@ -152,6 +259,8 @@ class Layers:
 
     def _note(self) -> None:
         self.any = bool(self._playing)
-        self.driven = np.zeros_like(self.driven)
+        self.driven, self.taken = np.zeros_like(self.driven), np.zeros_like(self.driven)
         for layer in self._playing:
             self.driven |= layer.driven
+            if layer is not self.addition:
+                self.taken |= layer.driven

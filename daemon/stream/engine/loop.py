@@ -396,7 +396,7 @@ class StreamLoop:
         self._sent_layers = layers.changes
         taught = self._taught()
         changed = messages.Changed(
-            layers.shown.state,
+            layers.state,
             player.torque,
             goal.goal_id if (goal := player.pursuit or player.execution) else None,
             player.position.tolist() if player.torque else None,
@@ -414,7 +414,7 @@ class StreamLoop:
     def _end_goals(self, results: Sequence[Result], *, beside: bool) -> None:
         """Note how goals have ended; one that played beside others answers for its own joints."""
         setup, stalled, measured = self.setup, self._watcher.checks.stalled, self._actuators.measured
-        error, everywhere = np.abs(self.player.position - measured), np.ones_like(stalled)
+        error, everywhere = np.abs(self.record["reference_position"] - measured), np.ones_like(stalled)
         for result in results:
             execution = result.execution
             own = execution.route.motion.driven if beside and isinstance(execution, Execution) else everywhere

@@ -44,20 +44,25 @@ def watch_tolerances(
     measured: Floats,
     forgiven: Booleans | None = None,
     verified: Callable[[], bool] = lambda: True,
+    reference: Floats | None = None,
 ) -> None:
-    """Compare feedback with the tolerances, once the tick's setpoint is written."""
+    """Compare feedback with the tolerances, once the tick's setpoint is written.
+
+    `reference` (joints,): that setpoint, where it is not the player's own.
+    """
+    reference = player.position if reference is None else reference
     execution = player.execution
     if execution is None or player.state is STOPPING:
         if player.state is FOLLOWING and (pursuit := player.pursuit) is not None and pursuit.path.any:
-            excess = pursuit.path.worst(player.position, measured, forgiven)
+            excess = pursuit.path.worst(reference, measured, forgiven)
             if excess is not None:
                 _break_off(player, pursuit, ResultCode.PATH_TOLERANCE_VIOLATED, excess, "path")
         return
     if player.phase is MOTION:
-        if execution.path.any and (excess := execution.path.worst(player.position, measured, forgiven)):
+        if execution.path.any and (excess := execution.path.worst(reference, measured, forgiven)):
             _break_off(player, execution, ResultCode.PATH_TOLERANCE_VIOLATED, excess, "path")
     elif player.phase is SETTLE and not player.slowing:
-        excess = execution.goal.worst(player.position, measured, forgiven)
+        excess = execution.goal.worst(reference, measured, forgiven)
         if excess is not None:
             _settle(player, execution, excess)
         elif verified():
@@ -173,11 +178,14 @@ class Watch:
 
     def _watch_layers(self, forgiven: Booleans | None) -> None:
         """Hold each goal to its tolerances at its own joints; where one breaks them, all goals stop."""
-        layers = self._layers
+        layers, reference = self._layers, self._actuators.record["reference_position"]
+        added = None if layers.addition is None else layers.addition.player
         for player, of_others in layers.parts():
+            if player is added and player.phase is SETTLE:  # it ends once its weight has gone
+                continue
             may = of_others if forgiven is None else of_others | forgiven
             was = player.state
-            watch_tolerances(player, self._actuators.measured, may, self._verified)
+            watch_tolerances(player, self._actuators.measured, may, self._verified, reference)
             if player.state is STOPPING and was is not STOPPING:
                 layers.stop(ResultCode.CANCELED, "stopped, as a joint of a goal beside it broke a tolerance")
 

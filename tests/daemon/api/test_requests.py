@@ -9,7 +9,8 @@ JSON = "a request is a JSON object in UTF-8, without NaN; correct it"
 UNIX = "it must be Unix time in s, from 0 to 1e+10"
 KNOWN = (
     "play knows motion, speed, loop, ping_pong, first, last, seam, path_tolerance, "
-    "goal_tolerance, goal_time_tolerance, source, start_at, on_busy, blend_s, transaction, expires_at, lease"
+    "goal_tolerance, goal_time_tolerance, source, additive, weight, ramp_s, start_at, on_busy, blend_s, "
+    "transaction, expires_at, lease"
 )
 
 

@@ -222,3 +222,107 @@ async def test_each_goal_is_in_the_history_and_in_the_recording(rig: Rig) -> Non
     assert [entry["goal_id"] for entry in history["results"]] == goals[::-1]
     assert [entry["recording"] for entry in history["results"]] == [recordings[0]["file"]] * 2
     assert recordings[0]["duration_s"] > 7.9
+
+
+# -- what is added ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def limited(rig: Rig) -> Rig:
+    """Its joints have limits of acceleration; `idle` sways both by a little, at rest at both ends."""
+    limits = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 20.0}
+    rig.robot["joints"] = {name: {"limits": limits} for name in JOINTS}
+    at = np.linspace(0.0, 2.0 * np.pi, 2 * RATE_HZ + 1)
+    write_seq(rig.folder / "motions" / "idle.seq", np.outer(1 - np.cos(at), [0.05, 0.08]), JOINTS, RATE_HZ)
+    return rig
+
+
+async def test_a_motion_is_added_to_what_plays_and_goes_on_while_others_come_and_go(limited: Rig) -> None:
+    async with limited.running() as registry:
+        await limited.until_state("idle")
+        goals = [await play(registry, "idle", additive=True, loop="forever", weight=0.5)]
+        for motion in ("nod", "grip"):
+            goals.append(await play(registry, motion))
+            assert (await limited.result_of(goals[-1]))["code"] == "SUCCESSFUL"
+        status = await ask(registry, "status")
+        goals.append(await play(registry, "nod"))
+        goals.append(await play(registry, "nod", on_busy="replace"))
+        assert await codes(limited, goals[-2:]) == ["PREEMPTED", "SUCCESSFUL"]
+        await ask(registry, "stop", goal_id=goals[0])
+        assert await codes(limited, goals[:1]) == ["CANCELED"]
+        last = await limited.until("state", lambda data: not data["goals"], len(limited.reports) - 5)
+    assert status["state"] == "playing"
+    assert [(goal["motion"], goal["additive"], goal["weight"]) for goal in status["goals"]] == [
+        ("idle", True, 0.5)
+    ]
+    assert last["state"] == "idle"
+
+
+async def test_a_weight_that_would_break_a_limit_is_refused_with_one_that_does(limited: Rig) -> None:
+    rows = 1.9 - sweep(1.0, joints=1) * 0.1
+    write_seq(limited.folder / "motions" / "high.seq", rows, ("elbow",), RATE_HZ)
+    async with limited.running() as registry:
+        await limited.until_state("idle")
+        goal = await play(registry, "high")
+        await limited.result_of(goal)
+        code, message = await refused(registry, "play", motion="idle", additive=True)
+        weight = float(message.split("a weight of ")[1].split()[0])
+        added = await play(registry, "idle", additive=True, weight=weight)
+        assert await codes(limited, [added]) == ["SUCCESSFUL"]
+    assert code == "INVALID_MOTION"
+    assert message == (
+        "idle: it cannot be added; joint 'elbow' would reach 2.05 rad; its upper limit is 2 rad; "
+        f"a weight of {weight:.2g} would do"
+    )
+
+
+async def test_a_motion_that_has_no_room_beside_what_is_added_is_refused(limited: Rig) -> None:
+    rows = 1.9 - sweep(1.0, joints=1) * 0.1
+    write_seq(limited.folder / "motions" / "high.seq", rows, ("elbow",), RATE_HZ)
+    async with limited.running() as registry:
+        await limited.until_state("idle")
+        added = await play(registry, "idle", additive=True, loop="forever")
+        code, message = await refused(registry, "play", motion="high")
+        going = await refused(registry, "goto", joints={"elbow": 1.95})
+        await ask(registry, "stop")
+        assert await codes(limited, [added]) == ["CANCELED"]
+        goal = await play(registry, "high")
+        assert await codes(limited, [goal]) == ["SUCCESSFUL"]
+    assert code == "INVALID_MOTION"
+    assert message.startswith("high: idle is added to it; joint 'elbow' would reach 2.05 rad; ")
+    assert "stop idle, or add it with a weight of 0." in message
+    assert going[0] == "INVALID_MOTION"
+
+
+async def test_a_speed_that_leaves_no_room_is_refused_and_the_old_one_goes_on(limited: Rig) -> None:
+    async with limited.running() as registry:
+        await limited.until_state("idle")
+        goals = [await play(registry, "wave"), await play(registry, "idle", additive=True, loop="forever")]
+        code, message = await refused(registry, "speed", speed=8.0)
+        assert (await ask(registry, "status"))["speed"] == 1.0
+        assert await codes(limited, goals[:1]) == ["SUCCESSFUL"]
+        await ask(registry, "stop")
+        assert await codes(limited, goals) == ["SUCCESSFUL", "CANCELED"]
+    assert code == "INVALID_MOTION"
+    assert message.startswith("wave: idle is added to it; joint 'shoulder' would ")
+
+
+async def test_one_motion_is_added_at_a_time(limited: Rig) -> None:
+    async with limited.running() as registry:
+        await limited.until_state("idle")
+        await play(registry, "idle", additive=True, loop="forever")
+        second = await refused(registry, "play", motion="idle", additive=True)
+        await ask(registry, "stop")
+    assert second == (
+        "BUSY",
+        "arm: busy with idle; one motion is added at a time; play it afterwards, or replace that",
+    )
+
+
+@pytest.mark.parametrize("verb", ["stop", "estop"])
+async def test_what_ends_all_ends_what_is_added(limited: Rig, verb: str) -> None:
+    async with limited.running() as registry:
+        await limited.until_state("idle")
+        goals = [await play(registry, "wave"), await play(registry, "idle", additive=True, loop="forever")]
+        await ask(registry, verb)
+        assert await codes(limited, goals) == [ENDS[verb]] * 2

@@ -10,6 +10,7 @@ import pytest
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.ring import slices
 from motiond.daemon.ipc.states import State
+from motiond.daemon.trajectory.route import Passes
 from tests.daemon.stream.test_loop import ROWS, START, Bench, setup_of
 
 if TYPE_CHECKING:
@@ -279,3 +280,118 @@ def test_what_follows_targets_has_the_robot_to_itself(stage: Stage) -> None:
     stage.step(5)
     stage.begin("late", ELBOW, LONG, beside=True)
     assert stage.codes()["late"] == ("INVALID_GOAL", "the robot is following; it cannot play now")
+
+
+# -- what is added ------------------------------------------------------------------------------------------
+
+SWAY = np.add(np.outer(np.sin(np.linspace(0.0, 2.0 * np.pi, 251)) ** 3, [0.02, 0.03]), [0.5, -0.7])
+"""It begins and ends at rest, elsewhere than the robot; only how far it is from there counts."""
+BOTH = (True, True)
+
+
+def add(stage: Stage, rows: np.ndarray[Any, Any] = SWAY, **play: Any) -> None:
+    passes = Passes(0, len(rows) - 1, 0 if play.pop("endless", False) else 1)
+    values: dict[str, Any] = {
+        "goal_id": "added",
+        "weight": 0.5,
+        "ramp_s": 0.2,
+        "beside": True,
+        "passes": passes,
+    } | play
+    stage.begin(driven=BOTH, rows=rows, **values)
+
+
+def test_a_motion_is_added_to_what_is_held_and_leaves_it_where_it_was(stage: Stage) -> None:
+    stage.enable()
+    stage.setpoints()
+    add(stage)
+    begins = len(stage.setpoints())
+    stage.until_at_rest()
+    setpoints = stage.setpoints()
+    assert begins == 1
+    assert stage.codes() == {"added": WELL}
+    assert setpoints[-1].tolist() == START
+    weighed = np.array(START) + 0.5 * (SWAY - SWAY[0])
+    assert np.allclose(setpoints[99:249], weighed[100:250], atol=1e-12)
+    assert stage.last().state == "idle"
+
+
+def test_the_sum_is_that_of_both_motions_and_the_base_goes_on_bit_for_bit(stage: Stage) -> None:
+    stage.enable()
+    stage.begin("base", SHOULDER, LONG)
+    stage.step(50)
+    add(stage, weight=1.0)
+    stage.until_at_rest()
+    setpoints = stage.setpoints()
+    assert stage.codes() == {"added": WELL, "base": WELL}
+    first = next(k for k in range(len(setpoints)) if (setpoints[k : k + 50, 0] == LONG[:50, 0]).all())
+    assert (setpoints[first + 420 : first + 2000, 0] == LONG[420:, 0]).all()
+    at = first + 51 + 150  # where the weight has come
+    assert np.allclose(setpoints[at, 0], LONG[201, 0] + (SWAY[150, 0] - SWAY[0, 0]), atol=1e-3)
+
+
+def test_it_goes_on_while_motions_come_and_go_and_is_stopped_by_its_weight(stage: Stage) -> None:
+    stage.enable()
+    add(stage, endless=True)
+    stage.step(300)
+    stage.begin("base", BOTH, np.linspace(START, [0.3, 0.4], 400), start=START)
+    stage.step_until(stage.ended)
+    assert (stage.codes(), stage.last().state) == ({"base": WELL}, "playing")
+    assert stage.last().reference == [0.3, 0.4]
+    stage.channel.send(messages.Stop(goal_id="added"))
+    stage.step()
+    assert stage.last().beside == {"added": "stopping"}
+    stage.until_at_rest()
+    assert stage.codes() == {"base": WELL, "added": STOPPED}
+    assert stage.setpoints()[-1].tolist() == [0.3, 0.4]
+
+
+@pytest.mark.parametrize("stopped_after", [3, 40, 95, 200])
+@pytest.mark.parametrize("base", [True, False])
+def test_a_stop_is_smooth_whenever_it_comes(stage: Stage, stopped_after: int, *, base: bool) -> None:
+    stage.enable()
+    if base:
+        stage.begin("base", BOTH, LONG)
+        stage.step(20)
+    add(stage, weight=1.0, endless=True)
+    stage.step(stopped_after)
+    stage.channel.send(messages.Stop())
+    stage.until_at_rest()
+    assert {code for code, _ in stage.codes().values()} == {"CANCELED"}
+    steps = np.diff(stage.setpoints(), axis=0)
+    assert (
+        np.abs(np.diff(steps[25:], axis=0)).max() * 500.0**2 < 25.0
+    )  # by itself it has 19; a stop at once takes 100 and more
+    assert (steps[-3:] == 0.0).all()
+
+
+def test_a_halt_leaves_the_setpoint_and_a_reset_holds_where_the_joints_are(stage: Stage) -> None:
+    stage.enable()
+    stage.begin("base", SHOULDER, LONG)
+    add(stage, endless=True)
+    stage.step(200)
+    for command in (messages.Estop(), messages.Reset()):
+        stage.channel.send(command)
+    stage.step()
+    assert {code for code, _ in stage.codes().values()} == {"ESTOP"}
+    stage.setpoints()
+    stage.step(20)
+    assert (stage.setpoints() == stage.loop._actuators.measured).all()
+    assert stage.last().reference == stage.loop._actuators.measured.tolist()
+
+
+def test_only_one_is_added_at_a_time(stage: Stage) -> None:
+    stage.enable()
+    add(stage, endless=True)
+    add(stage, goal_id="more")
+    assert stage.codes() == {"more": ("INVALID_GOAL", "another goal is added already; stop it first")}
+
+
+def test_a_path_tolerance_is_of_the_sum(stage: Stage) -> None:
+    stage.enable()
+    add(stage, endless=True, weight=1.0, path_tolerance=[messages.OFF, 0.02])
+    stage.step(300)
+    assert stage.codes() == {}
+    stage.driver.inject({"fault": "stuck", "actuator": "elbow"})
+    stage.until_at_rest()
+    assert stage.codes()["added"][0] == "PATH_TOLERANCE_VIOLATED"
