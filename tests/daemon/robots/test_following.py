@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from signal import SIGCONT, SIGKILL, SIGSTOP
 from typing import TYPE_CHECKING, Any
 
@@ -200,6 +201,22 @@ async def test_what_it_does_while_it_follows_is_in_its_state_once_a_second(follo
     assert tuple(result["details"]["follow"]) == counts
     assert follow.keys() > set(counts)
     assert "follow" not in follower.state
+
+
+async def test_what_is_beyond_a_limit_is_clipped_and_what_was_overtaken_dropped_and_both_counted(
+    follower: Follower,
+) -> None:
+    goal_id, now = await follower.starts(timeout_s=1.0), time.time()
+    await follower.sends(goal_id, [3.0, -0.3], sent_at=now)
+    await follower.sends(goal_id, *[[0.0, 0.0]] * 40, sent_at=now - 1.0)
+    await asyncio.sleep(1.0)  # the time-out, which what was dropped has not renewed
+    result = await follower.rig.rest_after(goal_id)
+    assert (result["code"], follower.events) == ("CANCELED", ["follow_timeout"])
+    counts = {key: result["details"]["follow"][key] for key in ("targets", "clipped", "dropped", "refused")}
+    assert counts == {"targets": 1, "clipped": 1, "dropped": 40, "refused": 0}
+    positions = read_trace(follower.rig.folder / "trace.npy")["position"]
+    assert positions.max() <= LIMITS["upper"]
+    assert follower.position == pytest.approx([2.0, -0.3], abs=1e-6)
 
 
 async def test_targets_that_are_none_of_it_are_refused_and_counted(follower: Follower) -> None:
