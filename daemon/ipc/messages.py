@@ -272,7 +272,7 @@ class Chunk:
 
     - `positions`: shape (rows, joints), in rad or m; at most `MOST_ROWS` and `MOST_VALUES`
     - `times`: in s from its begin, ascending, for each row
-    - `begins_at`: Unix time in s; None for now. What has passed is not played
+    - `begins_at`: Unix time in s, at most 60 s from now; None for now. What has passed is not played
     - `sent_at`, `taken_at`: as of `Target`
     """
 

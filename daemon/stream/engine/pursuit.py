@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ...ipc.messages import Follow, Setup, Target
     from ..timing import Schedule
 
+FURTHEST_S = 60.0
+"""A chunk that begins later has a wrong time: while it waits, nobody would have to send another."""
 NEWEST = 1000
 """Of so many targets the latency is kept."""
 
@@ -151,7 +153,10 @@ class Pursuit:
         schedule = self._schedule
         begins_s = schedule.deadline_s  # of the setpoint that comes next
         if chunk.begins_at is not None:
-            begins_s = schedule.clock.now() + chunk.begins_at - time.time()
+            away_s = chunk.begins_at - time.time()
+            if away_s > FURTHEST_S:
+                return None
+            begins_s = schedule.clock.now() + away_s
         times += begins_s
         if len(times) == 1:
             times, rows = np.append(times, times + self._period_s), np.repeat(rows, 2, axis=0)

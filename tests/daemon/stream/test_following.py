@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from motiond.daemon.ipc import messages
+from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.ipc.states import State
-from tests.daemon.stream.followed import LOWER, UPPER, VELOCITY, Followed, assert_within
-from tests.daemon.stream.test_loop import START
+from motiond.daemon.trajectory import WAY_BACK
+from tests.daemon.stream.followed import BOUNDS, LOWER, UPPER, VELOCITY, Followed, assert_within
+from tests.daemon.stream.test_loop import JOINTS, START, LateClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -391,3 +394,166 @@ def test_it_refuses_to_begin(
     (ended,) = robot.ends()
     assert (ended.goal_id, ended.code, ended.message) == ("follow-1", "INVALID_GOAL", reason)
     assert robot.state() is not State.FOLLOWING
+
+
+def test_joints_far_outside_their_limits_do_not_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot = Followed(tmp_path, monkeypatch, initial=dict(zip(JOINTS, [1.5, 0.0], strict=True)))
+    robot.follow()
+    (ended,) = robot.ends()
+    where = "joint 'shoulder' is at 1.5 rad, far outside its limits of -1 to 1.2 rad"
+    assert (ended.code, ended.message) == ("INVALID_GOAL", f"{where}; {WAY_BACK}")
+    robot.follow(joints=[1], goal_id="follow-2")
+    assert robot.state() is State.FOLLOWING
+    robot.leave()
+
+
+def test_a_joint_outside_its_limits_comes_back_in_and_stays_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot = Followed(tmp_path, monkeypatch, initial=dict(zip(JOINTS, [1.22, 0.0], strict=True)))
+    robot.follow(timeout_s=5.0)
+    robot.step(100)
+    robot.target(99.0, None)
+    robot.step(300)
+    positions = robot.setpoints()["reference_position"][:, 0]
+    assert (positions[:100] == 1.22).all()
+    assert (np.diff(positions) <= 1e-12).all()
+    assert positions[-1] == pytest.approx(UPPER[0], abs=1e-9)
+    robot.leave()
+
+
+def test_a_joint_that_was_moved_while_it_was_held_begins_where_it_is(robot: Followed) -> None:
+    robot.run_for(1.0)
+    robot.inject({"fault": "displaced", "actuator": "shoulder", "by": 0.1})
+    robot.step()
+    robot.follow()
+    robot.step(50)
+    positions = robot.setpoints()["reference_position"]
+    assert START[0] + 0.02 < positions[-1, 0] < START[0] + 0.101
+    assert (positions[:, 1] == START[1]).all()
+    assert (positions == positions[-1]).all()
+    (message,) = robot.events_of("displaced")
+    assert message.startswith("joint 'shoulder' was moved 0.")
+    assert message.endswith(" rad from where it was held; following begins there; look for what moved it")
+
+
+MIMIC = replace(BOUNDS, leaders=[0, 0], multipliers=[1.0, -2.0])
+
+
+def test_a_mimic_joint_goes_in_step_and_keeps_its_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot = Followed(tmp_path, monkeypatch, setup={"ways": MIMIC})
+    robot.follow(joints=[0], timeout_s=5.0)
+    robot.target(1.2)
+    robot.step(600)
+    positions = robot.setpoints()["reference_position"]
+    gone = positions - START
+    assert gone[:, 1] == pytest.approx(-2.0 * gone[:, 0], abs=1e-12)
+    assert positions[-1, 1] == pytest.approx(LOWER[1], abs=1e-9)  # of which the leader stops
+    assert robot.facts().clipped == 1
+    assert_within(positions, PERIOD_S)
+    robot.leave()
+
+
+def test_a_mimic_joint_takes_no_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = Followed(tmp_path, monkeypatch, setup={"ways": MIMIC})
+    robot.follow()
+    (ended,) = robot.ends()
+    assert ended.message == "joint 'elbow' follows joint 'shoulder'; send targets for that one"
+    robot.leave()
+
+
+def test_a_path_tolerance_ends_it_softly(robot: Followed) -> None:
+    robot.follow(path_tolerance=[0.001, OFF])
+    robot.target(1.2, 1.5)
+    ended = robot.come_to_rest()
+    assert ended.code == "PATH_TOLERANCE_VIOLATED"
+    assert "joint 'shoulder' is" in ended.message
+    assert "its path tolerance is 0.001 rad" in ended.message
+    assert ended.details["joint"] == "shoulder"
+
+
+def test_a_daemon_that_is_silent_ends_it_softly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = Followed(tmp_path, monkeypatch, setup={"daemon_timeout_s": 0.3})
+    robot.follow(timeout_s=5.0)
+    robot.target(1.2, 1.5)
+    ended = robot.come_to_rest()
+    assert ended.code == "CANCELED"
+    assert "nothing was received from the daemon for more than 0.3 s" in ended.message
+    assert_within(robot.setpoints()["reference_position"], PERIOD_S)
+    robot.leave()
+
+
+def test_a_tick_that_comes_much_too_late_ends_it_softly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = LateClock(100.0)
+    robot = Followed(tmp_path, monkeypatch, clock=clock)
+    robot.follow()
+    robot.target(1.2, 1.5)
+    robot.step(40)
+    clock.oversleep_s = 0.15
+    assert robot.come_to_rest().code == "DEADLINE_MISSED"
+    robot.leave()
+
+
+def test_the_shutdown_ends_it_softly_and_another_is_refused(robot: Followed) -> None:
+    robot.follow()
+    robot.target(1.2, 1.5)
+    robot.step(30)
+    robot.send(messages.Shutdown())
+    for _ in robot.steps_to_the_end():
+        pass
+    robot.hear()
+    assert [(ended.code, ended.message) for ended in robot.ends()] == [("CANCELED", "the daemon shuts down")]
+
+
+def test_what_a_follow_does_not_know_changes_nothing(robot: Followed) -> None:
+    robot.follow(timeout_s=5.0)
+    robot.target(0.5, 0.5)
+    robot.step(10)
+    robot.send(messages.Pause(), messages.Resume(), messages.Speed(0.1, 1.0), messages.Disable())
+    robot.send(messages.Enable(), messages.Teach("released"))
+    robot.step(400)
+    assert robot.state() is State.FOLLOWING
+    assert robot.setpoints()["reference_position"][-1] == pytest.approx([0.5, 0.5], abs=1e-9)
+
+
+def test_the_first_stop_counts(robot: Followed) -> None:
+    robot.follow()
+    robot.target(1.2, 1.5)
+    robot.step(30)
+    robot.end()
+    robot.step(2)
+    robot.send(messages.Stop())
+    assert robot.come_to_rest().code == "SUCCESSFUL"
+
+
+def test_what_became_of_targets_is_reported_once_a_second_and_with_the_result(robot: Followed) -> None:
+    robot.follow()
+    for number in range(110):
+        sent_at = robot.unix() - 0.01 if number % 2 else None
+        robot.target(0.5, 0.5, sent_at=sent_at)
+        robot.step(4)
+    robot.end()
+    ended = robot.come_to_rest()
+    reports = robot.notices_of(messages.Followed)
+    assert [report.targets for report in reports] == [50, 100, 110]
+    assert reports[-1].latency_s == pytest.approx({"p50": 0.01, "p99": 0.015, "max": 0.015}, abs=6e-3)
+    lag = reports[-1].lag
+    assert lag is not None
+    assert (lag["unit"], abs(lag["value"]) < 1e-3) == ("rad", True)
+    assert ended.details["follow"] == {
+        key: getattr(reports[-1], key)
+        for key in ("targets", "clipped", "dropped", "refused", "latency_s", "lag")
+    }
+
+
+def test_a_chunk_that_would_begin_long_from_now_is_refused(robot: Followed) -> None:
+    robot.follow()
+    robot.chunk(eased(START, [0.3, 0.2], 11), begins_at=robot.unix() + 3600.0)
+    robot.step(410)
+    assert robot.come_to_rest().details["follow"]["refused"] == 1
