@@ -61,6 +61,13 @@ window.setPad = (axes, ...held) => {
     window.pads = axes && [{id: "Pad of a test", connected: true, axes, buttons}] || [];
 };
 """
+PATIENT = """() => {
+    const send = WebSocket.prototype.send;
+    WebSocket.prototype.send = function (data) {
+        send.call(this, typeof data === "string" ? data.replace('"timeout_s":0.2', '"timeout_s":10') : data);
+    };
+}"""
+"""Lets the robot wait for targets of a page that a busy machine holds up; what stops it is the page, then."""
 A_WHILE = "new Promise(done => setTimeout(done, 500))"
 HIDE = """() => {
     Object.defineProperty(document, "hidden", {configurable: true, get: () => true});
@@ -160,6 +167,18 @@ async def watching(rig: JogRig) -> AsyncIterator[Watched]:
             await task
 
 
+async def switch_on(page: Page) -> None:
+    await page.evaluate(PATIENT)
+    await page.check("text=Switched on")
+
+
+async def rests_well(rig: JogRig, watched: Watched) -> None:
+    """Wait until the robot rests as it does where the page has stopped it, not for want of targets."""
+    await watched.rested_at(rig)
+    result = await rig.last_result()
+    assert (result["motion"], result["code"]) == ("follow", "SUCCESSFUL")
+
+
 async def hold(page: Page, where: str = ON) -> None:
     """Press the mouse on something, and hold it."""
     box = await page.locator(where).bounding_box()
@@ -175,16 +194,14 @@ async def test_a_joint_moves_while_it_is_held_and_rests_once_it_is_released(rig:
         with part("nothing is there to be pressed before jogging is switched on"):
             assert await page.locator(".pads, .poses").count() == 0
             await page.keyboard.press("ArrowRight")
-            await page.check("text=Switched on")
+            await switch_on(page)
         with part("a pad moves its joint at the speed that is set"):
             await hold(page)
             await watched.until_moves()
             await desk.until_state("following")
             await desk.until(f"/Jogged from this page\\s+Latency .* ms, 99 % within/.test({PLAYER})")
             await page.mouse.up()
-            await watched.rested_at(rig)
-            result = await rig.last_result()
-            assert (result["motion"], result["code"]) == ("follow", "SUCCESSFUL")
+            await rests_well(rig, watched)
         with part("the speed is a share of the velocity limit, and changes on the way"):
             await hold(page, BACK)
             await watched.until_moves(-SPEED * FASTEST)
@@ -194,12 +211,12 @@ async def test_a_joint_moves_while_it_is_held_and_rests_once_it_is_released(rig:
             )
             await watched.until_moves(-0.4 * FASTEST)
             await page.mouse.up()
-            await watched.rested_at(rig)
+            await rests_well(rig, watched)
         with part("a pointer that leaves the pad lets go of it"):
             await hold(page)
             await watched.until_moves(0.4 * FASTEST)
             await page.mouse.move(5, 5)
-            await watched.rested_at(rig)
+            await rests_well(rig, watched)
             await page.mouse.up()
         with part("the lever moves it as fast as it is pulled"):
             box = await page.locator(LEVER).bounding_box()
@@ -210,14 +227,14 @@ async def test_a_joint_moves_while_it_is_held_and_rests_once_it_is_released(rig:
             await page.mouse.move(box["x"] - 50, box["y"] - 50)
             await watched.until_moves(-0.4 * FASTEST)
             await page.mouse.up()
-            await watched.rested_at(rig)
+            await rests_well(rig, watched)
 
 
 async def test_keys_move_a_joint_while_they_are_held_and_poses_are_gone_to(rig: JogRig) -> None:
     await rig.to_zero()
     async with on_the_page(rig, "#/arm/jog") as desk, watching(rig) as watched:
         page = desk.page
-        await page.check("text=Switched on")
+        await switch_on(page)
         with part("keys move the chosen joint while they are held, and a pad that has the focus"):
             await page.click(".pads .name:has-text('shoulder')")
             await page.keyboard.press("ArrowDown")
@@ -230,7 +247,7 @@ async def test_keys_move_a_joint_while_they_are_held_and_poses_are_gone_to(rig: 
                 await page.keyboard.down(key)
                 await watched.until_moves()
                 await page.keyboard.up(key)
-                await watched.rested_at(rig)
+                await rests_well(rig, watched)
         with part("a pose is gone to"):
             await page.click(".poses button:text('lean')")
             await rig.until_sees("state", lambda seen: seen["state"] == "idle" and seen["motion"] is None)
@@ -247,7 +264,7 @@ async def test_a_frame_is_moved_along_an_axis_of_the_base_and_turned_about_one_o
     await rig.rest(shoulder=0.6, elbow=1.2, wrist1=0.6, wrist2=0.4)
     async with on_the_page(rig, "#/arm/jog") as desk, watching(rig) as watched:
         page = desk.page
-        await page.check("text=Switched on")
+        await switch_on(page)
         await page.check("text=A frame")
         assert await page.input_value("[aria-label=Frame]") == TOOL
         assert "0.050 m/s, 0.20 rad/s" in await page.inner_text(".pace")
@@ -258,7 +275,7 @@ async def test_a_frame_is_moved_along_an_axis_of_the_base_and_turned_about_one_o
             await watched.until(lambda _: watched.tool()[2, 3] - begin[2, 3] > 0.03)
             assert (await rig.see("state"))["follow"]["frame"] == TOOL
             await page.mouse.up()
-            await watched.rested_at(rig)
+            await rests_well(rig, watched)
             moved = (watched.tool() - begin)[:3]
             assert np.abs(moved[:, 3]) == pytest.approx([0.0, 0.0, moved[2, 3]], abs=0.002)
             assert np.abs(moved[:, :3]).max() < 0.01
@@ -268,7 +285,7 @@ async def test_a_frame_is_moved_along_an_axis_of_the_base_and_turned_about_one_o
             await hold(page, "button[aria-label='turn about z back, while it is held']")
             await watched.until(lambda _: turned(begin, watched.tool())[2] < -0.1)
             await page.mouse.up()
-            await watched.rested_at(rig)
+            await rests_well(rig, watched)
             assert turned(begin, watched.tool())[:2] == pytest.approx([0.0, 0.0], abs=0.01)
             assert watched.tool()[:3, 3] == pytest.approx(begin[:3, 3], abs=0.002)
         with part("where it may turn as it goes, there is nothing to turn it by"):
@@ -298,7 +315,7 @@ async def test_what_ends_jogging_is_said_and_what_is_held_moves_nothing_any_more
     await rig.to_zero()
     async with on_the_page(rig, "#/arm/jog") as desk, watching(rig) as watched:
         page = desk.page
-        await page.check("text=Switched on")
+        await switch_on(page)
         await hold(page, LEVER)  # which no focus leaves
         await page.mouse.move(1270, 400)
         await watched.until_moves()
@@ -321,7 +338,7 @@ async def test_somebody_else_in_control_is_why_a_robot_cannot_be_jogged(rig: Jog
         assert await page.get_attribute(".jog input[type=checkbox]", "title") == "ana is in control"
         await rig.ask("lease/release", "leased", lease=lease)
         await desk.until("!document.querySelector('.jog input[type=checkbox]').disabled")
-        await page.check("text=Switched on")
+        await switch_on(page)
         await hold(page)
         await desk.until_state("following")
         await desk.until_says("You are in control")
@@ -341,7 +358,7 @@ async def test_a_finger_jogs_and_lets_go_where_it_leaves_the_pad(rig: JogRig) ->
         watching(rig) as watched,
     ):
         page = tablet.page
-        await page.tap("text=Switched on")
+        await switch_on(page)
         box = await page.locator(ON).bounding_box()
         assert box is not None
         cdp = await page.context.new_cdp_session(page)
@@ -355,18 +372,18 @@ async def test_a_finger_jogs_and_lets_go_where_it_leaves_the_pad(rig: JogRig) ->
             await touch("touchStart", **at)
             await watched.until_moves()
             await touch("touchEnd")
-            await watched.rested_at(rig)
+            await rests_well(rig, watched)
         with part("a finger that slides off stops it, though it is still on the glass"):
             await touch("touchStart", **at)
             await watched.until_moves()
             await touch("touchMove", x=at["x"], y=at["y"] + 200)
-            await watched.rested_at(rig)
+            await rests_well(rig, watched)
             await touch("touchEnd")
         with part("a touch that the system takes away stops it"):
             await touch("touchStart", **at)
             await watched.until_moves()
             await touch("touchCancel")
-            await watched.rested_at(rig)
+            await rests_well(rig, watched)
 
 
 @pytest.mark.parametrize("spacing", ["0", "0.06em"])
@@ -375,7 +392,7 @@ async def test_nothing_of_jogging_leaves_the_screen(rig: JogRig, spacing: str) -
     async with on_the_page(rig, "#/arm/jog", has_touch=True) as browsed:
         page = browsed.page
         await page.evaluate(SPACED, f"* {{ letter-spacing: {spacing} !important }}")
-        await page.check("text=Switched on")
+        await switch_on(page)
         await page.click("summary:has-text('What it moves')")
         for width, height in ((320, 568), (390, 844), (844, 390), (768, 1024), (1024, 768), (1440, 900)):
             with part(f"{width} x {height}"):
@@ -492,7 +509,7 @@ async def test_the_robot_rests_within_half_a_second_when_the_browser_goes_while_
             assert result["code"] in {"SUCCESSFUL", "CANCELED"}
             if go in {cut, hang}:
                 await comes_back(rig, browsed, network, result)
-        if took[-1] <= WITHIN_S:
+        if -1.0 < took[-1] <= WITHIN_S:  # and not long before
             return
     raise AssertionError(f"it moved for {took} s after the browser was gone")
 
@@ -520,7 +537,7 @@ async def test_a_gamepad_jogs_only_while_its_dead_man_button_is_held(rig: JogRig
         await page.goto(f"{rig.url}#/arm/jog")
         await desk.until_state("idle")
         await page.evaluate("setPad([0, 0, 0, 1], 4)")
-        await page.check("text=Switched on")
+        await switch_on(page)
         with part("a button that was held before counts only once it was released"):
             await desk.until_says("Pad of a test moves it while button 4 is held.")
             await page.evaluate(A_WHILE)
@@ -531,13 +548,12 @@ async def test_a_gamepad_jogs_only_while_its_dead_man_button_is_held(rig: JogRig
             await page.evaluate("setPad([0, 0, 0, -1], 4)")
             await watched.until_moves()
             await page.evaluate("setPad([0, 0, 0, -1])")
-            await watched.rested_at(rig)
-            assert (await rig.last_result())["code"] == "SUCCESSFUL"
+            await rests_well(rig, watched)
         with part("a gamepad that goes away stops it, and one that comes back held moves nothing"):
             await page.evaluate("setPad([0, 0, 0, 1], 4)")
             await watched.until_moves(-SPEED * FASTEST)
             await page.evaluate("setPad(null); dispatchEvent(new Event('gamepaddisconnected'))")
-            await watched.rested_at(rig)
+            await rests_well(rig, watched)
             await desk.until(f"({SAID}) === 'A gamepad came or went'")
             await page.evaluate("setPad([0, 0, 0, 1], 4); dispatchEvent(new Event('gamepadconnected'))")
             await page.evaluate(A_WHILE)
@@ -549,7 +565,7 @@ async def test_what_a_gamepad_moves_is_edited_on_the_page_and_kept_for_every_pag
     file = rig.folder / "gamepads" / "arm.json"
     async with on_the_page(rig, "#/arm/jog") as desk:
         page = desk.page
-        await page.check("text=Switched on")
+        await switch_on(page)
         await page.click("summary:has-text('What it moves')")
         await page.fill("label:has-text('Dead-man button') input", "5")
         await page.fill("label:has-text('Dead zone') input", "20")
@@ -578,13 +594,13 @@ async def test_what_a_gamepad_moves_is_edited_on_the_page_and_kept_for_every_pag
         await other.page.add_init_script(PADS)
         await other.page.goto(f"{rig.url}#/arm/jog")
         await other.until_state("idle")
-        await other.page.check("text=Switched on")
+        await switch_on(other.page)
         await other.page.evaluate("setPad([0, 0, 0, 1])")
         await other.until_says("Pad of a test moves it while button 5 is held.")
         await other.page.evaluate("setPad([0, 0, 0, 1], 5, 7)")
         await watched.until_moves(-0.5 * SPEED * FASTEST)
         await other.page.evaluate("setPad([0, 0, 0, 1], 7)")
-        await watched.rested_at(rig)
+        await rests_well(rig, watched)
     file.write_text("{")
     async with on_the_page(rig, "#/arm/jog") as desk:
         await desk.page.check("text=Switched on")
