@@ -140,6 +140,29 @@ async def test_it_plays_what_its_leader_plays_a_little_later(pair: Pair) -> None
     keeps_limits(pair.setpoints())
 
 
+async def test_it_keeps_its_own_limits_where_its_leader_goes_further_and_faster(rig: Rig) -> None:
+    rig.robot["joints"] = rig.robot["joints"] | {
+        "elbow": {"limits": LIMITS | {"upper": 0.3, "velocity": 0.4}}
+    }
+    async with rig.running() as registry:
+        pair = Pair(rig, registry)
+        await pair.until_idle()
+        await pair.ask("other", "teach/start")
+        await pair.follows()
+        await pair.together()
+        await pair.leads_by_hand(1.0, elbow=1.0)
+        await asyncio.sleep(1.0)
+        assert pair.measured("arm") == pytest.approx([0.0, 0.3], abs=0.002)
+        await pair.leads_by_hand(1.0, elbow=0.1)
+        await asyncio.sleep(1.0)
+        assert pair.measured("arm") == pytest.approx([0.0, 0.1], abs=0.002)
+        await asyncio.sleep(1.0)
+        assert pair.status()["follow"]["clipped"] > 0
+    speeds = np.abs(np.diff(pair.setpoints()[:, 1])) * RATE_HZ
+    assert speeds.max() <= 0.4 * 1.000_001
+    assert pair.setpoints()[:, 1].max() <= 0.3 + 1e-9
+
+
 async def test_a_map_says_which_joint_moves_which(pair: Pair) -> None:
     map_ = {"shoulder": {"from": "elbow", "sign": -1, "offset": 0.2}}
     goal_id = await pair.follows(map=map_, ignore="others")
