@@ -28,6 +28,8 @@ BOMBS = 100
 HOSTILE, HOSTILE_HZ, SLOW = 8, 200.0, 300
 BOMB = orjson.dumps({f"k{number}": 0 for number in range(6500)})[:65_000].rsplit(b",", 1)[0] + b"}"
 
+TARGET = orjson.dumps({"goal_id": "0" * 32, "positions": [0.1, 0.1]})
+
 
 class Load:
     """A load that is up, in a process of its own.
@@ -77,13 +79,22 @@ def _run(name: str, settings: MqttSettings, http_port: int, ready: multiprocessi
         asyncio.run(hostile(http_port, ready))
         return
     with suppress(aiomqtt.MqttError):  # the broker ends before the load
-        asyncio.run(
-            {"flood": flood, "bombs": bombs, "reload": reload, "observers": observers}[name](settings, ready)
-        )
+        asyncio.run(BY_MQTT[name](settings, ready))
 
 
 async def flood(settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
     """Ask for the status, `FLOOD_HZ` times a second."""
+    await _publish_again(settings, ready, "motiond/arm/request/status", b"{}")
+
+
+async def targets(settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
+    """Send targets, `FLOOD_HZ` times a second, of a goal that nothing follows."""
+    await _publish_again(settings, ready, "motiond/arm/request/follow/target", TARGET)
+
+
+async def _publish_again(
+    settings: MqttSettings, ready: multiprocessing.synchronize.Event, topic: str, payload: bytes
+) -> None:
     async with MqttConnection(settings) as client:
         ready.set()
         before_s = time.monotonic()
@@ -91,7 +102,7 @@ async def flood(settings: MqttSettings, ready: multiprocessing.synchronize.Event
             await asyncio.sleep(0.002)
             now_s = time.monotonic()
             for _ in range(round(FLOOD_HZ * min(now_s - before_s, LONGEST_BURST_S))):
-                await client.publish("motiond/arm/request/status", b"{}")
+                await client.publish(topic, payload)
             before_s = now_s
 
 
@@ -123,6 +134,9 @@ async def observers(settings: MqttSettings, ready: multiprocessing.synchronize.E
             await client.subscribe("motiond/#")
             tasks.create_task(_listen(client))
         ready.set()
+
+
+BY_MQTT = {"flood": flood, "targets": targets, "bombs": bombs, "reload": reload, "observers": observers}
 
 
 async def hostile(http_port: int, ready: multiprocessing.synchronize.Event) -> None:

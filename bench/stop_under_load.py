@@ -54,6 +54,7 @@ ENDS_WITH = {"stop": "CANCELED", "estop": "ESTOP"}
 LOADS = {
     "": "nothing",
     "flood": f"{FLOOD_HZ} requests a second",
+    "targets": f"{FLOOD_HZ} targets a second",
     "bombs": f"{BOMBS} requests of 65 kB",
     "reload": f"a reload of {FILES} files",
     "others": f"{1 + OTHERS} robots that play",
