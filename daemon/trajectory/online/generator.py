@@ -249,7 +249,10 @@ class OnlineGenerator:
         """Return the joints that could not brake within their limits any more, once they are there."""
         braking = self._braking
         braking.current_position, braking.current_velocity, braking.current_acceleration = candidate
-        self._brake.calculate(braking, self._stopping)
+        try:
+            self._brake.calculate(braking, self._stopping)
+        except (RuckigError, ValueError):  # as of `_updates`
+            return [*range(len(self.position))]
         extrema = self._stopping.position_extrema
         unsafe = [
             joint

@@ -19,7 +19,7 @@ ENOUGH = 32
 """Slopes so many rows apart do not touch each other: what one makes of the next falls by 0.27 a row."""
 
 MOST_PASSES = 64
-"""Each takes a quarter of both neighbours: all of them spread a row over six on each side, more or less."""
+"""All of them spread a row over about six on each side."""
 ROOM = 0.8
 """Of limits of acceleration and jerk: what differences of rows may be, so that the curve keeps those."""
 
@@ -32,28 +32,42 @@ def smoothed(times: Floats, rows: Floats, acceleration: Floats, jerk: Floats) ->
     passes = 1
     while passes <= MOST_PASSES and (rough := _is_rough(times, rows, acceleration, jerk)).any():
         rows = rows.copy()
-        rows[:, rough] = _averaged(rows[:, rough], passes)
+        rows[:, rough] = _averaged(times, rows[:, rough], passes)
         passes *= 2
     return rows
 
 
 def _is_rough(times: Floats, rows: Floats, acceleration: Floats, jerk: Floats) -> Booleans:
-    """Return which joints would accelerate too much, shape (joints,), by differences of their rows."""
+    """Return which joints would accelerate too much, shape (joints,), by differences of their rows.
+
+    Those at both ends do not count: nothing is known beyond them to smooth them by.
+    """
     steps = np.diff(times)[:, None]
     accelerations = np.diff(np.diff(rows, axis=0) / steps, axis=0) / (steps[1:] + steps[:-1]) * 2.0
     jerks = np.diff(accelerations, axis=0) / steps[1:-1]
-    rough: Booleans = np.abs(accelerations).max(axis=0, initial=0.0) > ROOM * acceleration
-    rough |= np.abs(jerks).max(axis=0, initial=0.0) > ROOM * jerk
+    rough: Booleans = np.abs(accelerations[1:-1]).max(axis=0, initial=0.0) > ROOM * acceleration
+    rough |= np.abs(jerks[1:-1]).max(axis=0, initial=0.0) > ROOM * jerk
     return rough
 
 
-def _averaged(rows: Floats, passes: int) -> Floats:
-    """Return rows each of which is averaged with its neighbours so many times; straight lines stay."""
-    wide = np.empty((len(rows) + 2, rows.shape[1]))
+def _averaged(times: Floats, rows: Floats, passes: int) -> Floats:
+    """Return rows each of which has come halfway to the line between its neighbours, so many times.
+
+    The first and the last one come an eighth of the way to the line through their two neighbours.
+    """
+    steps = np.diff(times)[:, None]
+    share = steps[:-1] / (steps[:-1] + steps[1:])
+    first, last = steps[0] / steps[1], steps[-1] / steps[-2]
     for _ in range(passes):
-        wide[1:-1] = rows
-        wide[0], wide[-1] = 1.5 * rows[0] - 0.5 * rows[2], 1.5 * rows[-1] - 0.5 * rows[-3]
-        rows = (wide[:-2] + 2.0 * wide[1:-1] + wide[2:]) / 4.0
+        between = rows[:-2] + share * (rows[2:] - rows[:-2])
+        before, after = rows[1] + first * (rows[1] - rows[2]), rows[-2] + last * (rows[-2] - rows[-3])
+        rows = np.concatenate(
+            (
+                [rows[0] + (before - rows[0]) / 8.0],
+                (rows[1:-1] + between) / 2.0,
+                [rows[-1] + (after - rows[-1]) / 8.0],
+            )
+        )
     return rows
 
 
