@@ -63,7 +63,7 @@ function Tile({ robot }: { robot: Robot }) {
       <h2><a href={href(robot.name)}>{robot.name}</a></h2>
       <StateBadge robot={robot} />
       <p class="facts">
-        {absence ? <span class="bad">{absence}</span> : state?.motion ? <><strong>{state.motion}</strong> <span class="num">{clock(progress * (state.duration ?? 0))} / {clock(state.duration)}</span> <Appointed state={state} /></> : <span>{count(robot.jointNames.value.length, "joint")}</span>}
+        {absence ? <span class="bad">{absence}</span> : state?.motion ? <><strong>{state.motion}</strong> {state.duration !== undefined && <span class="num">{clock(progress * state.duration)} / {clock(state.duration)}</span>} <Appointed state={state} /></> : <span>{count(robot.jointNames.value.length, "joint")}</span>}
         {!absence && !state?.motion && robot.ended.value?.failed && <span class="bad">{robot.ended.value.result.motion}: {robot.ended.value.result.code}</span>}
         {!absence && !!state?.queued && <span>{state.queued} waiting</span>}
         {!absence && <span>Torque {state?.torque ? "on" : "off"}</span>}

@@ -149,9 +149,9 @@ export function extent(times: Float32Array, values: Float32Array): { value: numb
   return count ? { value: values[furthest]!, time: times[furthest]!, rms: Math.sqrt(sum / count) } : null;
 }
 
-/** When the motion began to play, after the way to its first row; 0 where none did. */
+/** When the motion began to play, after the way to its first row, or to follow targets; 0 where none did. */
 export function firstRowTime({ phases }: Run): number {
-  return phases.find(({ state }) => state === "playing")?.time ?? 0;
+  return phases.find(({ state }) => state === "playing" || state === "following")?.time ?? 0;
 }
 
 /**

@@ -91,10 +91,10 @@ function Here({ time, duration, name }: { time: Signal<number | null>; duration:
   return <div ref={line} class={name ? "cursor place" : "cursor"} hidden>{name && <span>{name}</span>}</div>;
 }
 
-/** The way to the first row, what played, and gaps. */
+/** The way to the first row, what played or followed, and gaps. */
 function Stretches({ run: { phases, gaps }, duration }: { run: Run; duration: number }) {
   const share = (time: number) => (100 * Math.min(duration, time)) / duration;
-  const played = phases.map((phase, place) => ({ ...phase, until: phases[place + 1]?.time ?? duration })).filter(({ state }) => state === "playing" || state === "approaching");
+  const played = phases.map((phase, place) => ({ ...phase, until: phases[place + 1]?.time ?? duration })).filter(({ state }) => ["playing", "approaching", "following"].includes(state));
   return (
     <>
       {played.map(({ state, time, until }) => <div class={`stretch ${state}`} title={state} style={{ left: `${share(time)}%`, width: `${share(until) - share(time)}%` }} />)}

@@ -85,6 +85,11 @@ test("another run is laid on one where their motions began to play, whatever led
   assert.deepEqual([...less(one.feedback, laid.feedback).subarray(2, 6)], [0, 0, -9, 9]);
 });
 
+test("a run that followed targets begins with them", () => {
+  const phases = [{ state: "idle", time: 0 }, { state: "following", time: 1 }];
+  assert.equal(firstRowTime(run([0, 1, 2], [0, 0, 1], { phases })), 1);
+});
+
 test("a run in which nothing played is laid on from its beginning", () => {
   const laid = laidOn(run([0, 1], [0, 1]), run([0, 2], [0, 2], { name: "other" }));
   assert.deepEqual([...columnOf(laid, laid.reference, 0)], [0, 1]);
