@@ -40,6 +40,9 @@ SINGULAR = 0.05
 SLOWS_S = 0.25
 """So long a joint takes at least to its limit at the speed that it has: the nearer, the slower it goes."""
 
+NEGLIGIBLE = 1e-4
+"""Of its greatest speed: a joint at its limit that would hardly move does not keep the others from moving."""
+
 
 class TwistError(ValueError):
     """A frame that cannot be moved."""
@@ -160,7 +163,8 @@ class TwistMap:
             braking = np.nan_to_num(np.sqrt(limits.acceleration * room), nan=0.0, posinf=np.inf)
         allowed = np.minimum(self._speeds, np.minimum(room / SLOWS_S, braking))
         needed = np.abs(velocities)
-        shares = np.divide(allowed, needed, out=np.full(len(needed), np.inf), where=needed > 0)
+        counts = needed > NEGLIGIBLE * self._speeds
+        shares = np.divide(allowed, needed, out=np.full(len(needed), np.inf), where=counts)
         slowest = int(np.argmin(shares))
         return (float(shares[slowest]), self._map.joints[slowest]) if shares[slowest] < 1 else (1.0, None)
 

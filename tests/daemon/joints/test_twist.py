@@ -96,6 +96,17 @@ def test_the_whole_slows_and_stands_as_a_joint_comes_to_its_limit_and_may_go_bac
     assert 1.0 > shares[1] > shares[2] > shares[3] == 0.0
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("end", ["lower", "upper"])
+def test_a_joint_at_its_limit_that_is_not_needed_holds_up_nothing(end: str, seed: int) -> None:
+    joint_map = arm_map(base={end: BENT[0]})
+    velocities = np.array([0.0, *np.random.default_rng(seed).uniform(-0.3, 0.3, 5)])
+    _, jacobian = ARM.jacobian(BENT, "tool", joint_map.joints)
+    found = twist_map(joint_map).velocities(BENT, jacobian @ velocities)
+    assert (found.share, found.slowed_by) == (1.0, None)
+    np.testing.assert_allclose(found.velocities, velocities, atol=1e-9)
+
+
 ARM_JOINTS = ("base", "shoulder", "elbow", "wrist1", "wrist2", "wrist3")
 TWO = """<robot name="two"><link name="root"/><link name="upper"/><link name="lower"/><link name="tip"/>
   <joint name="first" type="revolute"><parent link="root"/><child link="upper"/><axis xyz="0 0 1"/>
