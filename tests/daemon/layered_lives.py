@@ -1,7 +1,9 @@
 """Random plays, beside each other and added, against an oracle of the limits in numpy alone.
 
-Nothing of motiond judges here: positions are the trace of the simulated actuators, velocities and
-accelerations their differences, limits those of the configuration.
+No base is faster than its file: between its rows a cubic curve may then bend by a third more than at them,
+which is known (`tests.daemon.invariants.BETWEEN_ROWS`). Nothing of motiond judges here: positions are the
+trace of the simulated actuators, velocities and accelerations their differences, limits those of the
+configuration.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ def write_motions(rig: Rig, random: np.random.Generator) -> None:
 async def act(registry: RobotRegistry, random: np.random.Generator, goals: list[str]) -> str:
     """Do something at random; note the goals that are accepted."""
     kind = str(random.choice(["play", "play", "play", "beside", "add", "add", "stop one", "other"]))
-    motion, speed = f"m{random.integers(6)}", float(random.choice([0.5, 1.0, 1.0, 1.3]))
+    motion, speed = f"m{random.integers(6)}", float(random.choice([0.5, 0.8, 1.0, 1.0]))
     how: dict[str, Any] = {"motion": motion, "speed": speed}
     if kind == "play":
         how |= {

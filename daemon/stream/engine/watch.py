@@ -140,7 +140,7 @@ class Watch:
         looks = math.ceil(schedule.idle_period_s / CHECK_PERIOD_S)
         self._checks_at_rest = range(min(self.checks.count, max(1, looks)))
         self._unknown, self._nothing = np.full(len(setup.joints), np.nan), np.zeros(len(setup.joints))
-        self._kind, self._beside = Hold.NONE, False
+        self._kind, self._moving = Hold.NONE, layers.driven
 
     def look(self, now_s: float) -> None:
         """Check what was read in this tick; without torque there is nothing to watch but a hand."""
@@ -213,7 +213,7 @@ class Watch:
     def _note(self, kind: Hold, now_s: float) -> None:
         """Learn where the joints are while the setpoint stands still."""
         displacement = self._displacement
-        if kind is not self._kind or self._layers.any is not self._beside:
+        if kind is not self._kind or self._layers.driven is not self._moving:
             self._change(kind, now_s)
         if kind is not MOVING:
             measured = self._actuators.measured
@@ -226,8 +226,8 @@ class Watch:
             self.start_motion()
         if self._kind is NONE:
             self.checks.forget()
-        self._kind, self._beside = kind, self._layers.any
-        self.checks.rests = kind is not MOVING and not self._beside
+        self._kind, self._moving = kind, self._layers.driven
+        self.checks.rests = kind is not MOVING and not self._layers.any
         # A halt holds the joints where it finds them, and not at the setpoint.
         self.checks.held = self._unknown if kind is HALTED else self._nothing
         self._displacement.start(now_s)
@@ -236,5 +236,5 @@ class Watch:
         """Return from where to begin, shape (joints,), if joints were moved from where they are held."""
         if self._kind is not HELD:
             return None
-        moving = self._layers.driven
+        moving = self._moving | self._layers.driven  # those that have just come to rest are looked at later
         return self._displacement.begin_from(self._player.position, self._actuators.measured, moving)

@@ -257,6 +257,36 @@ def test_a_play_beside_a_slow_motion_does_not_hurry_its_rows(tmp_path: Path) -> 
         assert stage.codes() == {"base": WELL, "beside": WELL}
 
 
+@pytest.mark.parametrize("waits", [0, 3, 100])
+def test_a_joint_that_a_goal_has_just_left_is_not_taken_for_moved_by_hand(stage: Stage, waits: int) -> None:
+    stage.begin_both(ROWS[:60], LONG)
+    stage.step_until(stage.ended)
+    stage.step(600)
+    stage.channel.send(messages.Stop(goal_id="beside"))
+    stage.step_until(lambda: "beside" in stage.codes())
+    stage.step(waits)
+    held = stage.loop.player.position.copy()
+    stage.begin("next", ELBOW, np.linspace(held, [0.0, 0.0], 800))
+    stage.until_at_rest()
+    assert stage.codes()["next"] == WELL
+    assert [one for one in stage.notices_of(messages.Happened) if one.kind == "displaced"] == []
+
+
+def test_a_joint_that_is_held_and_moved_by_hand_goes_back_while_another_plays(stage: Stage) -> None:
+    stage.begin_both(ROWS[:60], np.linspace(START, [0.9, 1.0], 4000))
+    stage.step_until(stage.ended)
+    stage.step(700)
+    held = stage.loop.player.position.copy()
+    stage.driver.inject({"fault": "displaced", "actuator": "shoulder", "by": 0.2})
+    stage.step(5)
+    stage.begin("next", SHOULDER, np.linspace(held, [0.0, 0.0], 800))
+    (moved,) = [one for one in stage.notices_of(messages.Happened) if one.kind == "displaced"]
+    assert moved.details["joint"] == "shoulder"
+    stage.until_at_rest()
+    assert stage.codes()["next"] == WELL
+    assert stage.codes()["beside"] == WELL
+
+
 def follow(start: list[float]) -> messages.Follow:
     return messages.Follow(
         goal_id="follow",
