@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { small } from "./appearance";
 import { Check } from "./controls";
 import { fixed } from "./format";
@@ -64,10 +64,10 @@ function Armed({ robot, jog, joints }: { robot: Robot; jog: Jog; joints: Describ
         <span class="num">{percent} % <span class="unit">{most}</span></span>
       </label>
       <p class={jog.ended.value ? "ended bad" : "hint"} role="status">{jog.ended.value || why || (jog.active.value ? "It moves while this is held." : "← and → move what is chosen, ↑ and ↓ choose.")}</p>
-      {small.value && <FollowFacts robot={robot} />}
       <ul class="pads">
         {rows.map((row) => <Pads key={row.name} jog={jog} row={row} chosen={chosen} isChosen={row.name === first} why={why} />)}
       </ul>
+      {small.value && <FollowFacts robot={robot} />}
       <GamepadPart robot={robot} jog={jog} />
     </>
   );
@@ -178,6 +178,8 @@ function Hold({ jog, name, label, share, allowed }: { jog: Jog; name: string; la
   const by = `${name} ${share}`;
   const press = () => jog.press(by, new Map([[name, share]]));
   const release = () => jog.release(by);
+  /** Where it was when it was pressed: what comes and goes around it may move it, which is no leaving. */
+  const box = useRef<DOMRect | null>(null);
   const isHold = ({ key }: KeyboardEvent) => key === " " || key === "Enter";
   useEffect(() => release, []);
   return (
@@ -185,10 +187,12 @@ function Hold({ jog, name, label, share, allowed }: { jog: Jog; name: string; la
       class="step" {...allowed} aria-label={`${label} ${share > 0 ? "on" : "back"}, while it is held`}
       onPointerDown={(event) => {
         if (event.button !== 0) return;
-        event.currentTarget.releasePointerCapture(event.pointerId); // a finger that leaves it lets go of it
+        event.currentTarget.setPointerCapture(event.pointerId);
+        box.current = event.currentTarget.getBoundingClientRect();
         press();
       }}
-      onPointerUp={release} onPointerLeave={release} onPointerCancel={release} onBlur={release} onContextMenu={(event) => event.preventDefault()}
+      onPointerMove={(event) => isOutside(event, box.current) && release()}
+      onPointerUp={release} onPointerCancel={release} onLostPointerCapture={release} onBlur={release} onContextMenu={(event) => event.preventDefault()}
       onKeyDown={(event) => {
         if (!isHold(event)) return;
         event.preventDefault();
@@ -199,6 +203,10 @@ function Hold({ jog, name, label, share, allowed }: { jog: Jog; name: string; la
       {share > 0 ? "+" : "−"}
     </button>
   );
+}
+
+function isOutside({ clientX, clientY }: PointerEvent, box: DOMRect | null): boolean {
+  return box !== null && (clientX < box.left || clientX > box.right || clientY < box.top || clientY > box.bottom);
 }
 
 /** As fast as it is pulled; for pointers alone, as keys and the pads beside it do the same. */

@@ -373,6 +373,15 @@ async def test_a_finger_jogs_and_lets_go_where_it_leaves_the_pad(rig: JogRig) ->
             await watched.until_moves()
             await touch("touchEnd")
             await rests_well(rig, watched)
+        with part("what comes and goes above it, which moves it away from the finger, does not stop it"):
+            await touch("touchStart", **at)
+            await watched.until_moves()
+            await page.evaluate("document.querySelector('.pads').style.marginTop = '200px'")
+            await page.evaluate(A_WHILE)
+            assert (await rig.see("state"))["state"] == "following"
+            await page.evaluate("document.querySelector('.pads').style.marginTop = ''")
+            await touch("touchEnd")
+            await rests_well(rig, watched)
         with part("a finger that slides off stops it, though it is still on the glass"):
             await touch("touchStart", **at)
             await watched.until_moves()
