@@ -47,6 +47,8 @@ SLOWEST = 1e-9
 """In rad/s or m/s; a commanded velocity that is lower is none."""
 FASTEST = 0.999
 """Of the velocity limit: how fast a target may move on, so that a joint can still come nearer to it."""
+FURTHEST_S = 3600.0
+"""A joint without limits goes no further than it can in that time; ruckig plans no more than two hours."""
 HORIZON_S = 60.0
 """A joint that reaches its limit later than this does not go to the limit yet: it keeps its velocity."""
 POSITION, VELOCITY = ControlInterface.Position, ControlInterface.Velocity
@@ -100,7 +102,7 @@ class OnlineGenerator:
         Returns whether one of them is beyond a limit, and was clipped to it.
         """
         limits = self._limits
-        within = np.clip(positions, limits.lower, limits.upper)
+        within = self._within(positions)
         is_new = np.isfinite(within)
         np.copyto(self.target, within, where=is_new)
         speeds = np.zeros_like(within) if passing is None else np.nan_to_num(passing)
@@ -123,11 +125,18 @@ class OnlineGenerator:
 
         `times` (rows,): in s, ascending. Returns whether a row is beyond a limit, and was clipped to it.
         """
-        limits = self._limits
-        within = np.clip(rows, limits.lower, limits.upper)
+        limits, within = self._limits, self._within(rows)
         smooth = smoothed(times, within, limits.acceleration, limits.jerk)
         self._paths.add(Spline(times, smooth, within[-1]))
-        return bool((within != rows).any())
+        return bool(((rows < limits.lower) | (rows > limits.upper)).any())
+
+    def _within(self, positions: Floats) -> Floats:
+        """Return positions, shape (…, joints), that are within limits, and not too far away for ruckig."""
+        limits, here = self._limits, self._state[0]
+        reach = FURTHEST_S * limits.velocity
+        lower, upper = np.maximum(limits.lower, here - reach), np.minimum(limits.upper, here + reach)
+        within: Floats = np.clip(positions, lower, np.maximum(lower, upper))
+        return within
 
     def aim_at_velocity(self, velocities: Floats) -> bool:
         """Move at velocities, shape (joints,), up to a limit; NaN leaves a joint's target as it is.
