@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-9
 """In rad or m: so far the end of a braking may be beyond a limit; setpoints are not."""
+TOO_FAST = 1e-6
+"""Of the velocity limit: by so much rounding may pass it."""
 SLOWEST = 1e-9
 """In rad/s or m/s; a commanded velocity that is lower is none."""
 FASTEST = 0.999
@@ -262,15 +264,25 @@ class OnlineGenerator:
             self._brake.calculate(braking, self._stopping)
         except (RuckigError, ValueError):  # as of `_updates`
             return [*range(len(self.position))]
-        extrema = self._stopping.position_extrema
+        extrema, too_fast = self._stopping.position_extrema, self._too_fast(candidate)
         unsafe = [
             joint
             for joint, (extent, least, most) in enumerate(zip(extrema, self._least, self._most, strict=True))
-            if extent.min < least or extent.max > most
+            if extent.min < least or extent.max > most or too_fast[joint]
         ]
         if self._is_outside and not unsafe:
             self._come_in(extrema)
         return unsafe
+
+    def _too_fast(self, candidate: Rows) -> list[bool]:
+        """Return which joints could not keep their velocity limits any more, as they accelerate.
+
+        Beyond a place that it passes within a tick, ruckig goes on at the acceleration that it has there.
+        """
+        _, velocity, acceleration = np.array(candidate)
+        peak = velocity + acceleration * np.abs(acceleration) / (2.0 * self._limits.jerk)
+        too_fast: list[bool] = (np.abs(peak) > self._limits.velocity * (1.0 + TOO_FAST)).tolist()
+        return too_fast
 
     def _come_in(self, extrema: list[Bound]) -> None:
         """Keep joints that began outside their limits from going out again as far as that."""
