@@ -128,6 +128,8 @@ class Play:
     - `beside`: whether it plays beside what plays, on other joints
     - `weight`, `ramp_s`: of one that is added to what plays beside it: its share, and how long that takes to
       come and to go; None for one that is not added
+    - `takes_over`: whether it begins from what moves, without a rest before; where that cannot be, nothing
+      happens but an event. Its approach, `start` and `turned` do not count
     """
 
     goal_id: str
@@ -148,6 +150,7 @@ class Play:
     beside: bool = False
     weight: float | None = None
     ramp_s: float = 0.0
+    takes_over: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

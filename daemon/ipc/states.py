@@ -77,12 +77,15 @@ ACTIVE = frozenset(
         State.FOLLOWING,
     }
 )
+TAKEN_OVER = frozenset({State.APPROACHING, State.PLAYING, State.PAUSING, State.PAUSED})
+"""States in which another motion may take over without a rest."""
 SLOWING = frozenset({State.PAUSING, State.PAUSED, State.STOPPING})
 HALTED = frozenset({State.ESTOPPED, State.FAULT})
 
 # Every pair that is not here leaves the state as it is.
 TRANSITIONS: Mapping[tuple[State, Event], State] = {
     (State.IDLE, Event.PLAY): State.APPROACHING,
+    **{(state, Event.PLAY): State.APPROACHING for state in TAKEN_OVER},
     (State.IDLE, Event.TEACH): State.TEACHING,
     (State.IDLE, Event.FOLLOW): State.FOLLOWING,
     (State.APPROACHING, Event.ARRIVED): State.PLAYING,

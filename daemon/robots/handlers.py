@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from .gamepad import GamepadFile
     from .reservation import Reservation
     from .robot import Robot
-    from .session import Goal
+    from .session import Goal, Pending
 
     Handler = Callable[[Any], Awaitable[Mapping[str, Any]]]
     GoalHandler = Callable[[Any, str | None], Awaitable[Mapping[str, Any]]]
@@ -211,15 +211,17 @@ class RequestHandlers:
     async def _begin(self, goal: Goal, request: PlayRequest | SequenceRequest | GotoRequest) -> GoalAnswer:
         session, what = self._session, f"{goal.motion} cannot be played"
         session.refuse_unless_able(what)
-        begin = session.begin_instead
+        begin: Callable[[Goal, str], Pending] = session.begin_instead
         if goal.is_additive or (request.on_busy == "beside" and session.goals):
             goal.is_beside, begin = True, session.begin_beside
         elif session.goal or session.begin or session.queue or session.in_the_way(goal):
             if request.on_busy == "queue":
                 return {"goal_id": goal.goal_id, "queued": session.enqueue(goal)}
-            if request.on_busy != "replace":
+            if request.on_busy not in {"replace", "blend"}:
                 raise session.busy()
-        elif session.beside and request.on_busy != "replace":
+            if request.on_busy == "blend":
+                begin = session.begin_over
+        elif session.beside and request.on_busy not in {"replace", "blend"}:
             begin = session.begin_beside
         goal.expires_at = request.expires_at
         return cast("GoalAnswer", await self._robot.settled(begin(goal, what)))

@@ -396,6 +396,15 @@ class Robot:
         with self.planner.prepare_chain(before, goal) as (command, fds):
             return self.stream.send(command, fds)
 
+    def take_over(self, goal: Goal) -> int:
+        """Send a goal that is to begin from what moves; return the command's number; raises RequestError."""
+        self.refuse_late(goal)
+        with self.planner.prepare_take_over(goal) as (command, fds):
+            number = self.stream.send(command, fds)
+        if not number:
+            raise RequestError("OFFLINE", self.name, "the stream process does not listen", hint="try again")
+        return number
+
     def flow(self, goal: Goal) -> None:
         """Take that a goal has begun, as the one before flows into it."""
         if self.stream.observer is not None:

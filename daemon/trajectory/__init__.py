@@ -4,6 +4,7 @@
 - `route`: an approach and passes over a motion, leg by leg
 - `clock`: where on a leg the robot is, and how fast that place moves
 - `way`: from rest to rest, as fast as its bounds allow
+- `handover`: from a moving state to rest
 - `ramp`: jerk-limited changes of that rate
 - `transmission`: between joints and actuators
 - `online`: towards targets that come as it goes, within every limit
@@ -15,10 +16,11 @@
 """
 
 from .beyond import FAR_OUTSIDE, FROM_BEYOND, WAY_BACK, far_outside, slack_of
-from .brake import STEEPEST, Brake, longest_braking_s
+from .brake import STEEPEST, UNLIMITED, Brake, longest_braking_s
 from .clock import TrajectoryClock
 from .fade import FASTEST, SHARPEST, FadeAway
 from .followers import of_all
+from .handover import Bounds, Motion, plan_handover
 from .online import OnlineGenerator, OnlineLimits
 from .ramp import FULL_RAMP, longest_stop
 from .route import Leg, Passes, Route
@@ -35,10 +37,13 @@ __all__ = [
     "SHARPEST",
     "STEEPEST",
     "TURN",
+    "UNLIMITED",
     "WAY_BACK",
+    "Bounds",
     "Brake",
     "FadeAway",
     "Leg",
+    "Motion",
     "OnlineGenerator",
     "OnlineLimits",
     "Passes",
@@ -55,6 +60,7 @@ __all__ = [
     "map_shared",
     "nearest_turns",
     "of_all",
+    "plan_handover",
     "plan_way",
     "share",
     "slack_of",

@@ -165,15 +165,25 @@ def sample(trajectory: Trajectory, at: Floats) -> tuple[Floats, Floats]:
 
     Returns positions and velocities, each of shape (joints, ticks).
     """
-    # Eight states a joint: the beginnings of the seven phases of constant jerk, and rest at the end.
+    # Ten states a joint: the beginnings of two phases of braking, from beyond a bound, and of the seven
+    # phases of constant jerk, and rest at the end.
     states = np.array(
-        [(one.p, one.v, one.a, (*one.j, 0.0), (0.0, *one.t)) for one in trajectory.profiles[0]]
+        [
+            (
+                (*one.brake.p, *one.p),
+                (*one.brake.v, *one.v),
+                (*one.brake.a, *one.a),
+                (*one.brake.j, *one.j, 0.0),
+                (0.0, *one.brake.t, *one.t),
+            )
+            for one in trajectory.profiles[0]
+        ]
     ).swapaxes(0, 1)
     p, v, a, j, begins = states
-    v[:, 7], a[:, 7] = 0.0, 0.0
+    v[:, -1], a[:, -1] = 0.0, 0.0
     np.cumsum(begins, axis=1, out=begins)
-    edges = np.full((len(begins), 9), at.size)
-    edges[:, :8] = np.searchsorted(at, begins)
+    edges = np.full((len(begins), begins.shape[1] + 1), at.size)
+    edges[:, :-1] = np.searchsorted(at, begins)
     edges[:, 0] = 0
     counts = np.diff(edges).ravel()
 

@@ -414,7 +414,7 @@ export interface GotoRequest {
   pose?: string | null;
   joints?: Record<string, number> | null;
   from_beyond?: boolean;
-  on_busy?: "reject" | "queue" | "replace" | "beside";
+  on_busy?: "reject" | "queue" | "replace" | "beside" | "blend";
 }
 
 /** The last results of a robot. */
@@ -667,7 +667,7 @@ export interface PlayRequest {
   weight?: number;
   ramp_s?: number;
   start_at?: number | null;
-  on_busy?: "reject" | "queue" | "replace" | "beside";
+  on_busy?: "reject" | "queue" | "replace" | "beside" | "blend";
   blend_s?: number;
 }
 
@@ -1072,7 +1072,7 @@ export interface SequenceRequest {
   lease?: string | null;
   steps: StepRequest[];
   repeat?: number | "forever";
-  on_busy?: "reject" | "queue" | "replace" | "beside";
+  on_busy?: "reject" | "queue" | "replace" | "beside" | "blend";
 }
 
 /** At what speed the goal plays from now on. */

@@ -320,6 +320,7 @@ class Engine:
         self._goals: dict[str, int] = {}
         self._begins: MotionGoal | None = None
         self._blends: MotionGoal | None = None
+        self._offered: dict[str, tuple[MotionGoal | FollowGoal, messages.Play]] = {}
         self._blend: Blend | None = None
         self._lease: str | None = None
         self._start: dict[str, Any] = {}
@@ -365,6 +366,7 @@ class Engine:
         self._robot = robot = registry.members[ROBOT].robot
         self._session = session = robot.session
         begin, send, chain = robot.begin, robot.stream.send, robot.chain
+        take_over = robot.take_over
         blend_of = robot.planner.blend_of
         # What it keeps from the garbage collector, a process keeps for good; here are many lives in one.
         robot.motions._keep_for_good = lambda least: None  # type: ignore[method-assign] # noqa: ARG005
@@ -373,6 +375,13 @@ class Engine:
             self._begins = goal
             try:
                 return begin(goal, start)
+            finally:
+                self._begins = None
+
+        def noted_take_over(goal: MotionGoal) -> int:
+            self._begins = goal
+            try:
+                return take_over(goal)
             finally:
                 self._begins = None
 
@@ -392,6 +401,7 @@ class Engine:
             self._take_command(command, number)
             return number
 
+        robot.take_over = noted_take_over  # type: ignore[method-assign,assignment]
         robot.chain = noted_chain  # type: ignore[method-assign]
         robot.planner.blend_of = noted_blend  # type: ignore[method-assign,assignment]
         robot.begin = noted_begin  # type: ignore[method-assign,assignment]
@@ -438,11 +448,11 @@ class Engine:
         return noted
 
     def _noted_goal(self, act: Any) -> Any:
-        def noted(goal: MotionGoal, *values: Any) -> Any:
+        def noted(goal: MotionGoal, *values: Any, **options: Any) -> Any:
             order = REQUEST.get()
             assert order is not None
             self._orders[goal.goal_id] = order
-            return act(goal, *values)
+            return act(goal, *values, **options)
 
         return noted
 
@@ -580,6 +590,9 @@ class Engine:
             self._blame(f"{player.state}: it gives way though nobody teaches it")
 
     def take_begin(self, goal_id: str) -> None:
+        if goal_id in self._offered:
+            self._note_goal(*self._offered.pop(goal_id))
+            self.account.acts["taken over"] += 1
         self._note_sent(goal_id)
         self._began = max(self._began, self._goals.get(goal_id, -1))
 
@@ -650,7 +663,12 @@ class Engine:
         if isinstance(command, messages.Play | messages.Follow | messages.Chain) and number:
             goal = self._begins
             assert goal is not None
-            self._note_goal(goal, command.play if isinstance(command, messages.Chain) else command)
+            play = command.play if isinstance(command, messages.Chain) else command
+            self._refuse_halted(goal)
+            if isinstance(play, messages.Play) and play.takes_over:
+                self._offered[goal.goal_id] = goal, play
+                return
+            self._note_goal(goal, play)
             if not isinstance(command, messages.Chain):
                 self._note_sent(goal.goal_id)
             else:
@@ -683,8 +701,10 @@ class Engine:
             if isinstance(goal, MotionGoal):
                 handed.doubts, handed.fastest = self._doubts(goal, goal.speed), max(1.0, goal.speed)
             account.handed.append(handed)
+
+    def _refuse_halted(self, goal: MotionGoal | FollowGoal) -> None:
         order = self._order_of(goal)
-        halt = next((one for one in account.halts if one.order > order), None)
+        halt = next((one for one in self.account.halts if one.order > order), None)
         if halt is not None:
             self._blame(f"{goal.motion} of request {order} begins after the {halt.kind} {halt.order}")
 

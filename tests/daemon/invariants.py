@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from motiond.daemon.ipc.states import TRANSITIONS, State
+from motiond.daemon.ipc.states import TAKEN_OVER, TRANSITIONS, State
 from motiond.daemon.joints.bounds import joint_bounds
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.robots.session.goal import MotionGoal
@@ -36,6 +36,7 @@ BETWEEN_ROWS = 4 / 3
 """How much more a cubic curve may bend between its rows than they do: a motion's acceleration is checked at
 the rows, and monotone slopes (Fritsch and Carlson 1980) are continuous in velocity alone."""
 GOALS = {"play", "sequence", "goto", "follow/start"}
+AT_ONCE_S = 1e-9
 RESTING = frozenset({State.IDLE, State.PAUSED})
 AT_REST = {"idle", "estopped", "fault", "offline", ""}
 BEGUN = {
@@ -90,6 +91,9 @@ def _rested(received: list[Received]) -> list[Received]:
     """Put a tick of rest before each goal: the loop may begin one as soon as the one before has ended."""
     rested = received[:1]
     for before, one in pairwise(received):
+        at_once = one.time_s - before.time_s < AT_ONCE_S and one.position == before.position
+        if at_once and before.state in TAKEN_OVER:
+            continue  # what takes over between two rows of a slow motion writes at once
         if one.goal != before.goal and before.state is State.IDLE:
             rested.append(replace(before, skips=1))
         rested.append(one)
@@ -161,7 +165,7 @@ def _wrong_results(account: Account) -> Iterator[str]:
 
 def _wrong_reasons(account: Account) -> Iterator[str]:
     """Find goals that ended by what has not happened."""
-    replacing = (one.at_s for one in account.asked if one.values.get("on_busy") == "replace")
+    replacing = (one.at_s for one in account.asked if one.values.get("on_busy") in {"replace", "blend"})
     reasons = [*account.reasons, *(Reason("replace", at_s, at_s) for at_s in replacing)]
     sent_s = {sent.goal_id: sent.at_s for sent in account.sent}
     accepted_s = {
@@ -223,7 +227,8 @@ def _far_approaches(account: Account, stretch: Stretch) -> list[str]:
     )
     for (goal, on_approach), way in ways:
         went = np.ptp([position for _, position in way], axis=0)
-        if on_approach and (went[turning] > TURN / 2 + 1e-9).any():
+        takes_over = goal >= 0 and getattr(account.handed[goal].command, "takes_over", False)
+        if on_approach and not takes_over and (went[turning] > TURN / 2 + 1e-9).any():
             return [f"goal {goal} approached by {went.tolist()}, which is more than half a turn"]
     return []
 
@@ -232,7 +237,11 @@ def _periods(account: Account, stretch: Stretch) -> Floats:
     """Return the time between ticks at each setpoint, shape (setpoints, 1)."""
     rates = [rate_of(handed.goal) for handed in account.handed] + [1.0]
     idle_hz = account.life.settings.idle_rate_hz
-    return np.array([[1.0 / (idle_hz if one.brakes else rates[one.goal])] for one in stretch.received])
+    periods = [1.0 / (idle_hz if one.brakes else rates[one.goal]) for one in stretch.received]
+    for place, (before, one) in enumerate(pairwise(stretch.received), 1):
+        if one.goal != before.goal and before.state in TAKEN_OVER:
+            periods[place] = min(1.0 / rates[before.goal], max(1e-6, one.time_s - before.time_s))
+    return np.array(periods)[:, np.newaxis]
 
 
 def _ticks(stretch: Stretch) -> Floats:
@@ -281,7 +290,8 @@ def _beyond_acceleration(account: Account, stretch: Stretch) -> list[str]:
     period_s, ticks = _periods(account, stretch), _ticks(stretch)
     velocities = stretch.steps / (period_s * ticks)
     changes = np.abs(np.diff(velocities, axis=0, prepend=velocities[:1]))
-    spans = (ticks + np.concatenate((ticks[:1], ticks[:-1]))) / 2 * period_s
+    lasted_s = ticks * period_s
+    spans = (lasted_s + np.concatenate((lasted_s[:1], lasted_s[:-1]))) / 2
     limits = _limits(account)
     limit = limits.acceleration * np.where(_between_rows(account, stretch), BETWEEN_ROWS, 1.0)[:, None]
     allowed = (limit + _doubted(account, stretch) * limits.velocity) * spans * (1 + ROUNDING) + 1e-9

@@ -345,6 +345,9 @@ def _chaining(motions: list[str], chance: Chance) -> list[Act]:
         acts = [Act(1, "reset"), Act(1, "sequence", {"steps": steps, "repeat": repeat, "on_busy": "replace"})]
     for play in plays[1:]:
         acts.append(Act(0, "play", play | {"on_busy": "queue", "blend_s": _blend_s(chance)}))
+    for play in [_link(motions, chance) for _ in range(chance.integers(0, 3))]:
+        after = int(chance.choice([TO_A_CHANGE, 1, 2, chance.integers(1, 200)]))
+        acts.append(Act(after, "play", play | {"on_busy": "blend"}))
     meanwhile = ["rest", "pause", "resume", "speed", "seek", "stop", "queue_remove", "queue_move", "late"] * 2
     meanwhile += ["queue_clear", "estop", "kill", "driver_fails", "bus_is_lost", "reload", "late"]
     values: dict[str, dict[str, Any]] = {

@@ -41,7 +41,7 @@ UnixTime = Annotated[float, AfterValidator(_unix_time)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 MotionName = Annotated[str, Field(min_length=1, max_length=LONGEST_MOTION)]
 Holder = Annotated[str, Field(min_length=1, max_length=LONGEST_HOLDER), AfterValidator(_printable)]
-OnBusy = Literal["reject", "queue", "replace", "beside"]
+OnBusy = Literal["reject", "queue", "replace", "beside", "blend"]
 """What a robot that plays does with another motion: `beside` plays it too, on joints that nothing moves."""
 CHECKED = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
 

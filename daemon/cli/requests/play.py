@@ -89,6 +89,9 @@ def play(
     replace: Replace = False,
     queue: Queue = False,
     beside: Beside = False,
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="Begin from what moves now, without a rest.")
+    ] = False,
     blend: Annotated[
         float | None,
         typer.Option(metavar="S", help="Wait, and let what is before it flow into it over S seconds."),
@@ -113,7 +116,10 @@ def play(
     how = playback_of(speed=speed, loop=loop, ping_pong=ping_pong, first=first, last=last, seam=seam)
     motion = as_listed(motion)
     queue = queue or blend is not None
-    request = {"motion": motion, **how, "on_busy": _on_busy(replace=replace, queue=queue, beside=beside)}
+    on_busy = _on_busy(replace=replace, queue=queue, beside=beside)
+    if take_over and on_busy != "reject":
+        raise typer.BadParameter("--take-over excludes --replace, --queue, --blend and --beside; choose one")
+    request = {"motion": motion, **how, "on_busy": "blend" if take_over else on_busy}
     if blend is not None:
         request["blend_s"] = blend
     if source != "reference":
@@ -128,6 +134,7 @@ def play(
         "--additive": additive,
         "--no-wait": not wait,
     }
+    asks |= {"--take-over": take_over, "--blend": blend is not None}
     asks |= {option_of(name): True for name in client.typed - {"config"}}
     if _plays_here(asks, dry_run=dry_run, trace=trace):
         return _play_dry(config_of(client.config), robot, request, trace, json=json)

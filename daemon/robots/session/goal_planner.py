@@ -38,7 +38,7 @@ from ...planning import (
     refuse_out_of_reach,
     whole,
 )
-from ...trajectory import OnlineLimits, Route, Track, longest_stop
+from ...trajectory import FULL_RAMP, OnlineLimits, Route, Track, longest_stop
 from .follow_goal import FollowGoal
 from .goal import MotionGoal
 from .shared_tracks import SharedTracks
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 
 POSE_RATE_HZ = 200.0  # of ticks on the way to a posture
+LONGEST_STOP = 4.0  # in units of stop_duration_s: of a way from what moves, which is planned as it begins
 FARTHEST_S = 86_400.0
 LONGEST_REASON = 3_500  # of an answer, in characters
 CLOCK_HINT = "let chrony keep its time, or raise max_clock_error_s"
@@ -487,6 +488,26 @@ class GoalPlanner:
         if leg.eases_out and leg.length - blend.steps < needs:
             problem, reason = "it would have to slow down within the blend", f"{needs:.0f} rows are needed"
             raise RequestError("INVALID_MOTION", goal.motion, problem, reason, "leave blend_s out")
+
+    @contextmanager
+    def prepare_take_over(self, goal: Goal) -> Iterator[tuple[Play, tuple[int, ...]]]:
+        """Make a goal ready to begin from what moves; descriptors stay this object's.
+
+        Raises RequestError if there is no memory for it, it plays no rows, or a tolerance cannot be meant.
+        """
+        if not isinstance(goal, MotionGoal) or goal.from_beyond:
+            raise RequestError("INVALID_REQUEST", self._name, "it begins from rest")
+        playback = goal.playback
+        self._refuse_unchecked(playback.plan)
+        tolerances, back = self._tolerances(goal.request), self._way_back(goal)
+        ramp = self.clock_acceleration(playback, goal.speed)
+        least = FULL_RAMP / self._settings.stop_duration_s / LONGEST_STOP
+        goal.gentlest = min(goal.gentlest, ramp, back.clock_acceleration, least)
+        goal.blended_rows, goal.holds, goal.turned = 0, [], np.zeros(playback.begins_at.size)
+        play = _play_of(goal, [], tolerances, ramp, expires_at=goal.expires_at, turned=[])
+        empty = replace(back, positions=back.positions[:0], velocities=back.velocities[:0])
+        with self._lent(goal, empty, back) as (fds, motion):
+            yield replace(play, takes_over=True), (fds[0], motion, fds[1])
 
     @contextmanager
     def prepare_chain(self, before: MotionGoal, goal: MotionGoal) -> Iterator[tuple[Chain, tuple[int, ...]]]:

@@ -28,6 +28,7 @@ AT_REST = OUT_OF_ORDER | {State.PAUSED, State.STOPPING}
 """What a pause ends in; a stop takes the robot to rest as well."""
 OFFLINE = messages.Changed(State.OFFLINE, torque=False, goal_id=None, reference=None)
 """What is known of a robot that cannot be moved."""
+REPLACED = "another motion was asked to replace this one"
 UNSENT = sys.maxsize
 """The number of a command that no stream process has taken: only a robot that is offline has obeyed it."""
 
@@ -50,8 +51,11 @@ class Outlet(Protocol):
     def chain(self, before: MotionGoal, goal: MotionGoal) -> int:
         """Send what a goal flows into, at its end; return the command's number; raises RequestError."""
 
+    def take_over(self, goal: Goal) -> int:
+        """Send a goal that is to begin from what moves; return the command's number; raises RequestError."""
+
     def flow(self, goal: Goal) -> None:
-        """Take that a goal has begun, as the one before it flows into it."""
+        """Take that a goal has begun without a rest, as the one before flows into it or is taken over."""
 
     def seek(self, seek: Seek, start: list[float]) -> int:
         """Send the way from a setpoint to a place; return the command's number."""
@@ -95,10 +99,16 @@ class Pending:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Begin(Pending):
-    """A goal that begins once the robot is at rest and holds; `problem` cannot be done, for messages."""
+    """A goal that begins once the robot is at rest and holds; `problem` cannot be done, for messages.
+
+    `hand_over` is the number of the command by which it is to take over what moves; 0 where it is not.
+    `is_canceled`: whether a stop came before that was obeyed.
+    """
 
     goal: Goal
     problem: str
+    hand_over: int = 0
+    is_canceled: bool = False
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -203,6 +213,7 @@ class RobotSession:
         self._exit: Exit | None = None
         self._lost = self._unsettled = self._resumed = 0
         self._blend_speed = 0.0
+        self._claimed: Goal | None = None
         self._awaited = ""
 
     # -- what is known --------------------------------------------------------------------------------------
@@ -323,7 +334,7 @@ class RobotSession:
             self.message = ""
         for taught in changed.taught:
             self._conclude_teaching(taught)
-        follows = [self._conclude(ended) for ended in changed.ended]
+        follows = self._conclude_all(changed)
         if changed != replace(before, ended=[], taught=[], after=changed.after):
             self._outlet.report_state()
         if before is OFFLINE:
@@ -375,6 +386,15 @@ class RobotSession:
         for pending in self._pending:
             if isinstance(pending, kind):
                 pending.outcome = outcome
+
+    def _conclude_all(self, changed: messages.Changed) -> list[str | None]:
+        """End what has ended, in its order, and return what follows by itself."""
+        follows = []
+        for ended in changed.ended:
+            self._claim(ended.goal_id)
+            follows.append(self._conclude(ended))
+        self._claim(changed.goal_id)
+        return follows
 
     def _conclude(self, ended: messages.Ended) -> str | None:
         """End what plays, and return what follows by itself."""
@@ -470,9 +490,20 @@ class RobotSession:
 
     # -- what is to begin -----------------------------------------------------------------------------------
 
-    def begin_instead(self, goal: Goal, problem: str) -> Begin:
-        """End all that plays, waits and is about to begin; then begin a goal (`problem`, if it cannot)."""
-        reason = "another motion was asked to replace this one"
+    def begin_over(self, goal: Goal, problem: str) -> Begin:
+        """Begin a goal from what moves, where that can be; else as `begin_instead`.
+
+        Raises RequestError: BUSY, while another one is about to take over.
+        """
+        return self.begin_instead(goal, problem, takes_over=True)
+
+    def begin_instead(self, goal: Goal, problem: str, *, takes_over: bool = False) -> Begin:
+        """End all that plays, waits and is about to begin; then begin a goal (`problem`, if it cannot).
+
+        Raises RequestError: BUSY, while another one is about to take over what moves.
+        """
+        self._refuse_while_handed_over()
+        reason = REPLACED
         begin = Begin("rest", goal=goal, problem=problem)
         before, self.begin = self.begin, begin
         self._pending.append(begin)
@@ -481,8 +512,12 @@ class RobotSession:
             replaced, fix = "a newer request replaced it", "send it again after that"
             before.outcome = RequestError("PREEMPTED", self._robot, did_not, replaced, fix)
         self.clear_queue(ResultCode.PREEMPTED, reason)
-        self._end_for(goal, reason)
+        takes_over &= isinstance(self.goal, MotionGoal) and not self.beside
+        if not takes_over:
+            self._end_for(goal, reason)
         self.stopped = self.sent
+        if takes_over:
+            self._hand_over(begin)
         self._advance()
         return begin
 
@@ -494,6 +529,42 @@ class RobotSession:
         for other in self.goals if spared else ():
             if other not in spared:
                 self._send(messages.Stop(ResultCode.PREEMPTED, reason, goal_id=other.goal_id))
+
+    def _refuse_while_handed_over(self) -> None:
+        if self.begin is not None and self.begin.hand_over:
+            what, why = "another motion is about to take over", "one at a time"
+            raise RequestError("BUSY", self._robot, what, why, "send it again")
+
+    def _hand_over(self, begin: Begin) -> None:
+        """Let what moves be taken over, or stop it where that cannot be asked for."""
+        try:
+            begin.hand_over = begin.goal.number = self._note_sent(self._outlet.take_over(begin.goal))
+        except RequestError:
+            self._send(messages.Stop(ResultCode.PREEMPTED, REPLACED))
+            self.stopped = self.sent
+
+    def _claim(self, goal_id: str | None) -> None:
+        """Take what was to take over as what plays, once it does."""
+        begin = self.begin
+        if begin is not None and begin.hand_over and begin.goal.goal_id == goal_id and self.goal is None:
+            self.goal = self._claimed = begin.goal
+            self._outlet.flow(begin.goal)
+
+    def _settle_hand_over(self, begin: Begin) -> bool:
+        """Look whether a motion has taken over; return whether that is settled, or still to come."""
+        if not self.is_obeyed(begin.hand_over):
+            begin.awaits = "the way from what moves"
+            return True
+        begin.hand_over = 0
+        has_begun = begin.goal is self.goal or begin.goal is self._claimed
+        if has_begun:
+            self._end_begin(begin, {"goal_id": begin.goal.goal_id})
+        elif begin.is_canceled:
+            self._cancel_begin()
+        elif self.goals:
+            self._send(messages.Stop(ResultCode.PREEMPTED, REPLACED))
+            self.stopped = self.sent
+        return has_begun or begin.outcome is not None
 
     def begin_beside(self, goal: Goal, problem: str) -> Begin:
         """Begin a goal while others play on, of which none moves a joint of its own.
@@ -549,6 +620,8 @@ class RobotSession:
         return answer
 
     def _look_at_begin(self, begin: Begin) -> None:
+        if begin.hand_over and self._settle_hand_over(begin):
+            return
         try:
             self.refuse_unless_able(begin.problem)
             moves = self._base_moves or self.in_the_way(begin.goal)
@@ -575,7 +648,9 @@ class RobotSession:
                 self.clear_queue(ResultCode.CANCELED, f"{begin.goal.motion}, before it, did not begin")
 
     def _cancel_begin(self) -> None:
-        if self.begin is not None:
+        if self.begin is not None and self.begin.hand_over:
+            self.begin.is_canceled = True
+        elif self.begin is not None:
             stopped, fix = "stopped before the motion began", "play it again"
             self._end_begin(self.begin, RequestError("CANCELED", self._robot, stopped, hint=fix))
 
@@ -681,6 +756,8 @@ class RobotSession:
     def _look_at_chain(self) -> None:
         """Let what plays flow into what waits first, where that is asked for, and nothing has ended it."""
         before, following = self.goal, self.queue[0] if self.queue else None
+        if isinstance(before, MotionGoal) and not before.holds and self.state is State.PLAYING:
+            before.holds = self.known.reference or []  # it has taken over, and all others rest now
         if self.chained is not None and self.chained is not following:
             self._unchain(self.chained)
         if (
@@ -688,6 +765,7 @@ class RobotSession:
             and isinstance(before, MotionGoal)
             and isinstance(following, MotionGoal)
             and following.blend_s
+            and before.holds
             and self.begin is None
             and self._may_be_followed
             and self.known.goal_id == before.goal_id
@@ -855,6 +933,8 @@ class RobotSession:
 
     def give_up(self, pending: Pending) -> None:
         """Let nobody wait for it any more; what has not begun does not begin."""
+        if pending is self.begin and self.begin.hand_over:
+            return  # it may have begun
         if pending is self.begin:
             self._end_begin(self.begin, None)
         self._pending = [other for other in self._pending if other is not pending]

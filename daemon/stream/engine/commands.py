@@ -13,7 +13,7 @@ import numpy as np
 from motiond.drivers import DriverError
 
 from ...ipc import messages
-from ...ipc.states import ACTIVE, ResultCode, State
+from ...ipc.states import ACTIVE, TAKEN_OVER, ResultCode, State
 from ...trajectory import Route, WayError, map_shared
 from .displacement import joined
 from .execution import Chained, Execution, Tolerances
@@ -92,7 +92,7 @@ class CommandHandler:
         try:
             match command:
                 case messages.Play():
-                    self._play(command, fds)
+                    (self._hand_over if command.takes_over else self._play)(command, fds)
                 case messages.Chain():
                     self._chain(command, fds)
                 case messages.Speed():
@@ -284,6 +284,51 @@ class CommandHandler:
         route = Route(approach, motion, return_track, play.passes)
         self._begin(_execution_of(play, route, not_before, turned), play)
         self._go_back(back, follows)
+
+    def _hand_over(self, play: messages.Play, fds: list[int]) -> None:
+        """Begin a motion from what moves, or report why that cannot be."""
+        _, motion, return_track = (map_shared(fd) for fd in fds)
+        if reason := self._take_over(play, motion, return_track):
+            self._player.unblended.append((play.goal_id, reason))
+
+    def _take_over(self, play: messages.Play, motion: Track, return_track: Track) -> str:
+        """Begin a motion from what moves; return why that cannot be, '' where it has begun."""
+        player, schedule, period_s = self._player, self._schedule, 1.0 / motion.rate_hz
+        playing, moves = player.execution, player.moves(schedule.period_s)
+        if refusal := self._refuse_taking_over(play):
+            return refusal
+        if playing is None or moves is None:
+            return "it has just begun to move in another way"
+        ways, begins_at = self._watch.ways, motion.positions[play.passes.first]
+        turned = np.where(motion.driven, ways.nearest(ways.rests_at(moves), begins_at), 0.0)
+        target = np.where(motion.driven, begins_at + turned, player.position)
+        first_s = max(0.0, schedule.deadline_s - schedule.ticked_s)
+        try:
+            way = ways.hand_over(moves, target, motion.driven, first_s=first_s, rate_hz=motion.rate_hz)
+        except WayError as error:
+            return str(error)
+        if (too_slow := self._actuators.set_period(period_s)) is not None:
+            return too_slow
+        schedule.start_grid(period_s)
+        route = Route(way, motion, return_track, play.passes)
+        execution = _execution_of(play, route, 0, turned if turned.any() else None)
+        player.take_over(execution, f"{play.motion} was asked to replace it, and has taken over on the way")
+        return ""
+
+    def _refuse_taking_over(self, play: messages.Play) -> str:
+        """Return why what moves is not handed over to another motion."""
+        player, playing = self._player, self._player.execution
+        if late := _expired(play.expires_at):
+            return f"it {late}"
+        if player.state not in TAKEN_OVER or playing is None or self.shutting_down:
+            return f"the robot is {player.state}"
+        if self._layers.any:
+            return "other motions play beside it"
+        if player.displaced or self._watch.displaced() is not None:
+            return "something has moved the robot"
+        if playing.route.motion.interpolation == "hold":
+            return "rows are held, so that it moves in steps"
+        return ""
 
     def _begin(self, execution: Execution, play: messages.Play) -> None:
         if not self._layers.any:

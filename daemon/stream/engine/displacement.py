@@ -15,7 +15,9 @@ import numpy as np
 
 from ...trajectory import (
     FROM_BEYOND,
+    UNLIMITED,
     WAY_BACK,
+    Bounds,
     Track,
     Transmission,
     WayError,
@@ -23,9 +25,11 @@ from ...trajectory import (
     far_outside,
     nearest_turns,
     of_all,
+    plan_handover,
     plan_way,
     slack_of,
 )
+from .pursuit import FollowLimits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Booleans, Floats, Indices
 
     from ...ipc.messages import Setup
+    from ...trajectory import Motion
 
 SETTLED_S = 0.5
 """After which the joints of a robot at rest have come to where they hold."""
@@ -118,6 +123,9 @@ class Displacement:
         return np.where(moved, measured + self.ordinary, reference) if moved.any() else None
 
 
+LONGEST_STOP = 4.0
+"""In units of `stop_duration_s`; a stop must end, even where acceleration is short."""
+SLOWEST = 1e-9
 LONGEST_S = 600.0  # of a way back; one that takes longer has no sense
 
 
@@ -138,6 +146,7 @@ class WaysBack:
         left = of_joints["acceleration"] - self._acceleration
         self._velocity = np.minimum(velocity, left / self._ramp)
         self._jerk = np.array(ways.jerk)
+        self._limits = FollowLimits(setup, allowed)
         self._leaders = np.array(ways.leaders)
         reach = of_joints["lower"], of_joints["upper"]
         self._turn = endless_within(np.array(ways.turn), self._leaders, *reach)
@@ -185,6 +194,43 @@ class WaysBack:
             raise WayError(f"it would take {way.duration_s:.0f} s")
         rows, velocities = (np.ascontiguousarray(values) for values in way.rows(rate_hz))
         return Track(rows, velocities, np.ones(len(start), dtype=bool), rate_hz, self._ramp)
+
+    def rests_at(self, moves: Motion) -> Floats:
+        """Return about where joints would come to rest, shape (joints,)."""
+        rests: Floats = moves.position + moves.velocity * np.abs(moves.velocity) / (2.0 * self._acceleration)
+        return rests
+
+    def hand_over(
+        self, moves: Motion, target: Floats, driven: Booleans, *, first_s: float, rate_hz: float
+    ) -> Track:
+        """Plan a way from how joints move, of driven joints to a target and of others to rest, (joints,).
+
+        It is as gentle as other ways where there is room for that; else it takes half of what joints may
+        speed up by, which leaves the clock as much. `first_s`: from the last setpoint to the first row.
+
+        Raises WayError if neither is within the limits.
+        """
+        limits = self._limits
+        half = np.minimum(limits.acceleration, UNLIMITED) / 2.0
+        failure: WayError | None = None
+        for acceleration, jerk in ((self._acceleration, self._jerk), (half, limits.jerk)):
+            bounds = Bounds(
+                self._velocity, acceleration, jerk, self._lower, self._upper, self._leaders, limits.turns
+            )
+            begins = moves.within(limits.velocity, limits.acceleration, jerk)
+            try:
+                rows, velocities = plan_handover(
+                    begins, target, driven, bounds, first_s=first_s, rate_hz=rate_hz
+                )
+            except WayError as error:
+                failure = error
+                continue
+            fastest = np.maximum(np.abs(velocities).max(axis=0), SLOWEST)
+            spare = float(((limits.acceleration - acceleration) / fastest).min())
+            ramp = min(self._ramp, spare, float(np.sqrt(jerk / (2.0 * fastest)).min()))
+            ramp = max(ramp, self._ramp / LONGEST_STOP)
+            return Track(rows, velocities, np.ones(target.size, dtype=bool), rate_hz, ramp)
+        raise failure or WayError("there is none")
 
 
 def joined(before: Track, after: Track) -> Track:

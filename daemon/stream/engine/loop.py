@@ -261,6 +261,7 @@ class StreamLoop:
         player, layers, clock, schedule = self.player, self._layers, self.clock, self.schedule
         ticks = 1 if due == 1 else schedule.ticks_to_move(due, lateness_s, active=layers.active)
         player.tick(ticks, due)
+        schedule.ticked_s = schedule.deadline_s + (due - 1) * schedule.period_s
         if layers.any:
             layers.tick(ticks, due)
         begun_s = clock.now()
@@ -274,7 +275,7 @@ class StreamLoop:
         self.record.set_scalars(
             0.0,
             schedule.deadline_s,
-            schedule.deadline_s if due == 1 else schedule.deadline_s + (due - 1) * schedule.period_s,
+            schedule.deadline_s if due == 1 else schedule.ticked_s,
             lateness_s,
             written_s - begun_s,
             read_s - written_s,

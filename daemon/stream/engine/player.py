@@ -15,7 +15,7 @@ import numpy as np
 
 from ...ipc.messages import DROPS, HOLDS, MAY_DROP, TeachingEnded
 from ...ipc.states import ACTIVE, HALTED, SLOWING, STATES, TRANSITIONS, Event, ResultCode, State
-from ...trajectory import Leg, TrajectoryClock, longest_stop
+from ...trajectory import Leg, Motion, TrajectoryClock, longest_stop
 from .execution import ON_MOTION, PassedMarker, Phase, Result
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ class Player:
         self.results: list[Result] = []
         self.displaced: dict[str, Any] | None = None
         self._displaced: dict[str, Any] = {}
+        self._trail = np.zeros((3, len(joints)))
+        self._single_ticks = 0
         self._leg: Leg | None = None
         self._turned: Floats | None = None
         self._left: _Left | None = None
@@ -202,8 +204,25 @@ class Player:
         self.speed, self._clock_acceleration = execution.speed, execution.clock_acceleration
         self._elapsed = self.settled_ticks = 0
         self._sought = None
+        self._single_ticks = 0
         self._apply(Event.PLAY)
         self._approach(execution, execution.route.approach)
+
+    def take_over(self, execution: Execution, message: str) -> None:
+        """End what plays as preempted, and begin an execution whose approach goes on from how it moves."""
+        self._end(ResultCode.PREEMPTED, message)
+        self.play(execution)
+
+    def moves(self, period_s: float) -> Motion | None:
+        """Return how the reference moves; None where that is not known, shortly after it has changed its way.
+
+        `period_s`: between two ticks.
+        """
+        if self.rests or self.phase is SETTLE:
+            return Motion.at_rest(self.position)
+        if self._single_ticks < len(self._trail):
+            return None
+        return Motion.seen(self._trail, period_s)
 
     def follow(self, pursuit: Pursuit) -> None:
         """Begin to follow targets; only from idle, with torque on."""
@@ -478,8 +497,15 @@ class Player:
         if phase is WAIT and not (ticks := self._ticks_since_due(execution, ticks)):
             return
         at_end = self._advance(execution, ticks, on_motion=self.phase is MOTION)
+        self._note_trail(due or ticks)
         if at_end or self.slowing:
             self._conclude(self.execution or execution, at_end=at_end)
+
+    def _note_trail(self, due: int) -> None:
+        """Keep the last setpoints, which say how fast the reference moves and speeds up."""
+        trail = self._trail
+        trail[0], trail[1], trail[2] = trail[1], trail[2], self.position
+        self._single_ticks = self._single_ticks + 1 if due == 1 else 1
 
     def _slow_down_from_hand(self, brake: Brake, ticks: int) -> None:
         self._braked_ticks += ticks
@@ -645,6 +671,7 @@ class Player:
     def displace(self, start: Floats, found: dict[str, Any]) -> None:
         """Take joints for where something has moved them, shape (joints,); what begins next begins there."""
         self.position[:] = start
+        self._single_ticks = 0
         self.displaced = found
         self._displaced = found | {"times": self._displaced.get("times", 0) + 1}
 

@@ -27,9 +27,9 @@ class Schedule:
     `read_period_s`: the shortest time from one reading of feedback to the next, and to the next tick.
     `index`: the number of the present tick on the grid; ticks that were missed count. `deadline_s`: when the
     present tick was due; where several have become due, the first of them. `ticks_per_check`: how many
-    periods make up `CHECK_PERIOD_S`, at least 1. `looks`: into how many parts looks
-    divide a period: 1 where there are none. `skipped`: rows passed over because of them. `grids`: how many
-    grids were begun.
+    periods make up `CHECK_PERIOD_S`, at least 1. `looks`: into how many parts looks divide a period: 1 where
+    there are none. `ticked_s`: when the last setpoint was due. `skipped`: rows passed over because of them.
+    `grids`: how many grids were begun.
     """
 
     __slots__ = (
@@ -47,6 +47,7 @@ class Schedule:
         "missed",
         "period_s",
         "skipped",
+        "ticked_s",
         "ticks_per_check",
     )
 
@@ -64,6 +65,7 @@ class Schedule:
         self.max_skip_s = max_skip_s
         self._read_period_s = read_period_s
         self.missed = self.skipped = self.grids = 0
+        self.ticked_s = clock.now()
         self._start(idle_period_s, clock.now())
 
     def wait_at_rest(self, fd: int) -> float:

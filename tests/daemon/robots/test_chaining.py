@@ -276,3 +276,117 @@ async def test_motions_at_other_rates_are_refused_by_name(rig: Rig) -> None:
         refusal = await refused(registry, "play", motion="slow", on_busy="queue", blend_s=0.5)
         await ask(registry, "stop")
     assert refusal == ("INVALID_MOTION", OTHER_RATE)
+
+
+# -- what takes over --------------------------------------------------------------------------------------
+
+
+async def taken_over(
+    rig: Rig, registry: RobotRegistry, row: int, motion: str = "nod", **how: Any
+) -> list[str]:
+    """Play a motion, and let another take over once it is so far."""
+    goals = await play(rig, registry, "wave")
+    await on_row(registry, goals[0], row)
+    taking = await ask(registry, "play", motion=motion, on_busy="blend", **how)
+    return [*goals, taking["goal_id"]]
+
+
+@pytest.mark.parametrize("row", [20, 60, 110, 200, 290, 360, 385])
+async def test_a_motion_takes_over_on_the_way_and_the_one_before_is_preempted(rig: Rig, row: int) -> None:
+    async with rig.running() as registry:
+        goals = await taken_over(rig, registry, row)
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["PREEMPTED", "SUCCESSFUL"]
+    assert results[0]["message"] == "nod was asked to replace it, and has taken over on the way"
+    assert rig.results() == ["PREEMPTED", "SUCCESSFUL"]
+    assert "stopping" not in [state["state"] for state in rig.reports_on("state")]
+    rows = setpoints(rig)
+    assert keeps_limits(rows)
+    assert (rows[-1] == (sweep(2.0) + 0.05)[-1]).all()
+    assert rests_between(rows) == 2  # on the first row of either
+
+
+async def test_joints_that_the_new_motion_does_not_drive_come_to_rest(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await taken_over(rig, registry, 60, "elbow")
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["PREEMPTED", "SUCCESSFUL"]
+    rows = setpoints(rig)
+    assert keeps_limits(rows)
+    assert 0.1 < rows[-1, 0] < 0.3
+
+
+async def test_it_takes_over_from_a_pause_and_on_the_way_to_one(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave")
+        await on_row(registry, goals[0], 60)
+        await ask(registry, "pause")
+        goals.append((await ask(registry, "play", motion="nod", on_busy="blend"))["goal_id"])
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["PREEMPTED", "SUCCESSFUL"]
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_one_takes_over_from_one_that_has_just_taken_over(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await taken_over(rig, registry, 60)
+        for motion in ("wave", "elbow", "nod"):
+            await asyncio.sleep(0.1)
+            goals.append((await ask(registry, "play", motion=motion, on_busy="blend"))["goal_id"])
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["PREEMPTED"] * 4 + ["SUCCESSFUL"]
+    assert keeps_limits(setpoints(rig))
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.02, 0.1, 0.3])
+async def test_a_stop_on_the_way_from_what_moved_keeps_the_limits_and_ends_the_new_one(
+    rig: Rig, after_s: float
+) -> None:
+    async with rig.running() as registry:
+        goals = await taken_over(rig, registry, 60)
+        await asyncio.sleep(after_s)
+        await ask(registry, "stop")
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["PREEMPTED", "CANCELED"]
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_what_waits_is_ended_and_what_is_queued_behind_it_flows_on(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave", "nod")
+        await on_row(registry, goals[0], 100)
+        goals.append((await ask(registry, "play", motion="nod", on_busy="blend"))["goal_id"])
+        queued = await ask(registry, "play", motion="wave", on_busy="queue", blend_s=0.5)
+        goals.append(queued["goal_id"])
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["PREEMPTED", "PREEMPTED", "SUCCESSFUL", "SUCCESSFUL"]
+    assert results[2]["message"] == "it flows into wave"
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_where_no_way_is_within_the_limits_it_stops_first_and_says_so(rig: Rig) -> None:
+    narrow = LIMITS | {"lower": 0.09, "upper": 0.51, "acceleration": 3.3}
+    rig.robot["joints"] = {name: {"limits": narrow} for name in JOINTS}
+    rig.robot["stop_duration_s"] = 0.05
+    (rig.folder / "motions" / "wave.markers.yaml").unlink()
+    write_seq(rig.folder / "motions" / "wave.seq", sweep(1.6), JOINTS, RATE_HZ)
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave")
+        await on_row(registry, goals[0], 90)
+        goals.append((await ask(registry, "play", motion="wave", on_busy="blend"))["goal_id"])
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["PREEMPTED", "SUCCESSFUL"]
+    (dropped,) = [event for event in rig.reports_on("event") if event["kind"] == "blend_dropped"]
+    assert dropped["message"] == (
+        "it does not flow into the next motion; it would lead beyond a limit of position; it rests between"
+    )
+    rows = setpoints(rig)
+    assert rows[200:].min() >= 0.09
+    assert rows.max() <= 0.51
+
+
+async def test_it_begins_as_any_other_where_nothing_plays(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        answer = await ask(registry, "play", motion="nod", on_busy="blend")
+        assert (await rig.result_of(answer["goal_id"]))["code"] == "SUCCESSFUL"

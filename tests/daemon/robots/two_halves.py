@@ -245,6 +245,9 @@ class Halves:
     def chain(self, before: Goal, goal: Goal) -> int:
         raise NotImplementedError
 
+    def take_over(self, goal: Goal) -> int:
+        raise NotImplementedError
+
     def flow(self, goal: Goal) -> None: ...
 
     def seek(self, seek: Seek, start: list[float]) -> int:
