@@ -5,7 +5,7 @@ Trajectory Generation with Arbitrary Target States", RSS 2021. It knows no limit
 steps is only a candidate, and this holds by induction:
 
 - *Safe* is a state from which the joint, if it brakes from now on, comes to rest within its limits of
-  position, within those of acceleration and jerk. A joint at rest within its limits is safe.
+  position and velocity, within those of acceleration and jerk. A joint at rest within its limits is safe.
 - A candidate that is safe is taken. Otherwise the joint takes one tick of braking from where it is: what is
   left of that braking keeps it within its limits too, so it is safe there as well.
 
