@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Booleans, Floats
 
-    from .execution import Execution, PassedMarker, Result
+    from .execution import Execution, Result
 
 SETTLE = Phase.SETTLE  # members of enums are slow to look up in every tick
 
@@ -137,7 +137,7 @@ class Layers:
         self.driven: Booleans = np.zeros(len(base.joints), dtype=bool)
         self.taken: Booleans = np.zeros(len(base.joints), dtype=bool)
         self._playing: list[Layer] = []
-        self._past = 0
+        self._changes = 0
 
     @property
     def active(self) -> bool:
@@ -149,11 +149,6 @@ class Layers:
         """The robot's state: the base's, unless only layers play."""
         base = self.base
         return base.state if base.active or base.halted or not self.any else self._playing[0].state
-
-    @property
-    def changes(self) -> int:
-        """Grows with each change of a layer's state, and with its end."""
-        return self._past + sum(layer.player.changes + layer.is_over for layer in self._playing)
 
     @property
     def states(self) -> dict[str, str]:
@@ -234,6 +229,7 @@ class Layers:
                 layer.tick(self.base, ticks, due)
         if self.addition is not None:
             self.addition.tick(self.base, ticks, due)
+        self._report()
 
     def take_results(self) -> list[Result]:
         """Return how goals have ended, the base's first, and drop the layers that have."""
@@ -243,7 +239,6 @@ class Layers:
         over = [layer for layer in self._playing if layer.is_over]
         for layer in over:
             results += layer.player.results
-            self._past += layer.player.changes + 1
             if layer is self.addition:
                 self._leave_addition()
         if over:
@@ -251,11 +246,16 @@ class Layers:
             self._note()
         return results
 
-    def take_passed(self) -> Iterator[PassedMarker]:
-        """Yield the markers that were passed since the last time, and forget them."""
-        for player, _ in self.parts():
-            while player.passed:
-                yield player.passed.pop(0)
+    def _report(self) -> None:
+        """Let the base carry what is reported of layers: the markers that they pass, and that they change."""
+        changes = 0
+        for layer in self._playing:
+            changes += layer.player.changes + layer.is_over
+            self.base.passed += layer.player.passed
+            layer.player.passed.clear()
+        if changes != self._changes:
+            self._changes = changes
+            self.base.changes += 1
 
     def _note(self) -> None:
         self.any = bool(self._playing)

@@ -141,7 +141,7 @@ class StreamLoop:
         self._daemon: int | None = channel.fileno()
         self._daemon_timeout_s = setup.daemon_timeout_s or math.inf
         self._silent_at_s = clock.now() + self._daemon_timeout_s
-        self._sent_changes = self._sent_torque = self._sent_after = self._sent_layers = 0
+        self._sent_changes = self._sent_torque = self._sent_after = 0
         self._suspended_s = clock.suspended_s()
         self._errors = 0
         self.lost = ""
@@ -158,20 +158,20 @@ class StreamLoop:
 
     def step(self) -> bool:
         """Wait for the next tick and do what is due; False once it is time to leave."""
-        player, layers, schedule, due = self.player, self._layers, self.schedule, 1
-        if not (player.active or layers.any):
+        player, schedule, due = self.player, self.schedule, 1
+        if not player.active and not self._layers.any:
             lateness_s = schedule.wait_at_rest(self.channel.fileno())
         elif schedule.looks > 1 and not self._look_around():
             lateness_s = 0.0
         else:
-            due, lateness_s = schedule.wait(paused=player.state is PAUSED and not layers.any)
+            due, lateness_s = schedule.wait(paused=player.state is PAUSED and not self._layers.any)
             if due > 1:
                 self._refuse_late(lateness_s)
         if (suspended_s := self.clock.suspended_s() - self._suspended_s) > LEAST_SUSPEND_S:
             self._suspended_s += suspended_s
             self._wake_from(suspended_s)
         self._take_commands()
-        if (self.lost or self._commands.shutting_down) and not layers.active:
+        if not player.active and (self.lost or self._commands.shutting_down) and not self._layers.any:
             self._finish()
             return False
         self._tick(due, lateness_s)
@@ -292,8 +292,8 @@ class StreamLoop:
             np.minimum.reduce(self._actuators.stamps_s),
         )
         self.ring.put(self.record.data)
-        if player.passed or layers.any:
-            self._outbox += (self._reached(passed, lateness_s) for passed in layers.take_passed())
+        while player.passed:
+            self._outbox.append(self._reached(player.passed.pop(0), lateness_s))
 
     def _watch(self, now_s: float) -> None:
         """Stop what moves if the daemon is silent, and compare feedback with what is allowed."""
@@ -378,7 +378,6 @@ class StreamLoop:
             self.player.changes != self._sent_changes
             or self._actuators.torque_changes != self._sent_torque
             or self.channel.received != self._sent_after
-            or (self._layers.any and self._layers.changes != self._sent_layers)
             or self._ended
         ):
             self._outbox.append(self._changed())
@@ -394,7 +393,6 @@ class StreamLoop:
         beside = layers.any
         if results := layers.take_results():
             self._end_goals(results, beside=beside)
-        self._sent_layers = layers.changes
         taught = self._taught()
         changed = messages.Changed(
             layers.state,

@@ -150,7 +150,7 @@ class Watch:
             if player.in_hand:
                 actuators = self._actuators
                 self._judge(self.checks.check_feedback(actuators.record, actuators.stamps_s, now_s))
-        elif player.halted or not (player.active or self._layers.any):
+        elif not player.active and (player.halted or not self._layers.any):
             self._note(HALTED if player.halted else HELD, now_s)
             for _ in self._checks_at_rest:
                 self._check(now_s)
