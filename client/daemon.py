@@ -544,11 +544,10 @@ class Robot:
             follow = Follow(goal, mode)
             try:
                 yield follow
-            except NoAnswer:
-                raise
             except BaseException:
-                with suppress(ClientError):
-                    await follow.stop()
+                if self.daemon.is_connected:  # else it stops by itself, and nobody waits for that
+                    with suppress(ClientError):
+                        await follow.stop()
                 raise
             await follow.stop()
 
@@ -834,6 +833,7 @@ class Follow:
         self.joints: tuple[str, ...] = tuple(goal.answer["joints"])
         self.rate_hz: float = goal.answer["rate_hz"]
         self._goal, self._kind = goal, {"position": "positions", "velocity": "velocities"}.get(mode, mode)
+        self._sent_at = 0.0
 
     def send(self, values: Iterable[float | None], *, sent_at: float | None = None) -> None:
         """Send a target: positions, velocities or a twist, by what is followed.
@@ -894,8 +894,12 @@ class Follow:
         As `send`.
         """
         rows = [[_finite(value) for value in row] for row in positions]
+        if not rows:
+            raise ValueError("no rows; a chunk has one at least; give some")
         if any(len(row) != len(self.joints) for row in rows):
             raise ValueError(f"{len(self.joints)} joints are followed; give each row one value for each")
+        if (period_s is None) == (times is None):
+            raise ValueError("rows have a period_s, or times; give one of them")
         when: dict[str, Any] = {} if period_s is None else {"period_s": period_s}
         if times is not None:
             when["times"] = [_finite(value) for value in times]
@@ -907,7 +911,8 @@ class Follow:
         if (result := self._goal.ended()) is not None:
             over = f"{self.robot.name}: it follows no more; it ended with {result.code}; {result.message}"
             raise Refused("UNKNOWN_GOAL", over, dict(result.data))
-        sent_at = time.time() if sent_at is None else sent_at
+        if sent_at is None:  # where the clock is set back, a target is no older than the last all the same
+            sent_at = self._sent_at = max(self._sent_at, time.time())
         self.robot.post(verb, {"goal_id": self.goal_id, "sent_at": sent_at, **values})
 
     async def stop(self) -> Result:

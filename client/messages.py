@@ -230,6 +230,7 @@ class HttpTransport(MessageTransport):
         self._socket: Any = None
         self._robots: list[str] = []
         self._is_fleet = False
+        self._shown: dict[str, object] = {}  # by robot, the lease that was shown on this connection
         self._free_s = 0.0
 
     async def _serve(self) -> None:
@@ -280,6 +281,7 @@ class HttpTransport(MessageTransport):
         if isinstance(message, dict) and "hello" in message:
             self._robots = message["hello"]["robots"]
             self._is_fleet = message["hello"].get("fleet", False)
+            self._shown.clear()
             self._note_connected()
         self._receive(message)
 
@@ -303,8 +305,13 @@ class HttpTransport(MessageTransport):
         await self._socket.send_str(text)
 
     async def _post(self, path: str, verb: str, payload: dict[str, Any]) -> None:
-        """Send a target as a frame; a page of all robots takes none, but passes requests on."""
-        frame = None if self._is_fleet else target_frame(payload)
+        """Send a target as a frame; a page of all robots takes none, but passes requests on.
+
+        A frame has no lease, so that the first target with one goes as a request.
+        """
+        lease = payload.get("lease")
+        is_shown, self._shown[path] = lease == self._shown.get(path), lease
+        frame = target_frame(payload) if is_shown and not self._is_fleet else None
         if frame is None:
             await super()._post(path, verb, payload)
         elif self._socket is not None:

@@ -217,8 +217,8 @@ class Transport(ABC):
         """
         if not self.connected.is_set():
             raise self.lost()
-        _, before = self._posts.get(path, (verb, None))
-        self._posts[path] = verb, _newest(before, payload)
+        before_verb, before = self._posts.get(path, (verb, None))
+        self._posts[path] = verb, _newest(before if before_verb == verb else None, payload)
         if self._posting is None or self._posting.done():
             self._posting = asyncio.create_task(self._post_all(), name="client.post")
 

@@ -11,7 +11,7 @@ from motiond.text import echoed
 
 from ..api import ChunkRequest, Follower, RequestError
 from ..ipc import messages
-from .leader import Leaders, Mirror
+from .leader import Mirror, leader_of
 from .process import TargetWay
 from .session import FollowGoal
 
@@ -47,7 +47,7 @@ class FollowRequests:
         self._robot, self._session = robot, robot.session
         self._control, self._reservation = control, reservation
         self._way = TargetWay(robot.stream.send_target)
-        self._leaders, self._mirror = Leaders(robot, robots), Mirror(robot, self._put)
+        self._robots, self._mirror = robots, Mirror(robot, self._put)
         self.mirror = self._mirror.run
 
     async def start(self, request: StartFollowRequest, asked_by: str | None = None) -> StartFollowAnswer:
@@ -62,7 +62,7 @@ class FollowRequests:
         if self._control.lease is not None:
             self._control.lease.admit(f"{robot.name}/follow/start", request.lease)
         session.refuse_unless_able(problem)
-        leader = self._leaders.leader_of(request)
+        leader = leader_of(robot, self._robots, request)
         joints = leader.match.joints if leader else request.joints
         goal = robot.planner.follow_goal(request, joints, asked_by)
         if request.on_busy == "reject" and (session.goals or session.begin or session.queue):

@@ -10,7 +10,7 @@
 from .catch_up import CatchUp
 from .joint_match import JointMatch, match_joints
 from .leader import Leader
-from .leaders import Leaders
+from .leaders import leader_of
 from .mirror import Mirror
 
-__all__ = ["CatchUp", "JointMatch", "Leader", "Leaders", "Mirror", "match_joints"]
+__all__ = ["CatchUp", "JointMatch", "Leader", "Mirror", "leader_of", "match_joints"]

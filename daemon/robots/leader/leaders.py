@@ -14,58 +14,53 @@ from .joint_match import match_joints
 from .leader import Leader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from ...api import StartFollowRequest
     from ..robot import Robot
-
 
 LONGEST_S = 0.25
 """So long a leader may have measured nothing, however long targets may be missing."""
 
 
-class Leaders:
-    """Those that may lead a robot.
+def leader_of(robot: Robot, robots: Mapping[str, Robot], request: StartFollowRequest) -> Leader | None:
+    """Return the leader that a request names, which measures where it is; None where it names none.
 
-    - `robot`: that follows
-    - `robots`: all of the daemon, by name
+    `robots`: all of the daemon, by name. Raises RequestError for one that is unknown, follows the robot
+    itself, cannot lead now, or has joints that do not fit.
     """
+    if request.leader is None:
+        return None
+    problem = f"it cannot follow {request.leader}"
+    if request.leader not in robots:
+        raise unknown_robot(request.leader, robots)
+    if robot.name in (chain := _chain(request.leader, robots)):
+        reason = " follows ".join(chain) if len(chain) > 1 else "it would follow itself"
+        raise RequestError("NOT_ALLOWED", robot.name, problem, reason, "choose another leader")
+    leader = robots[request.leader]
+    try:
+        match = match_joints(leader.library.joint_map, robot.library.joint_map, _map_of(request))
+    except JointMapError as error:
+        raise RequestError.of("INVALID_REQUEST", error) from error
+    now_s = asyncio.get_running_loop().time()
+    found = Leader(leader, match, min(request.timeout_s / 2.0, LONGEST_S), now_s)
+    if found.measure(now_s) is None:
+        reason = found.lost or "nothing was measured yet"
+        raise RequestError("NOT_ALLOWED", robot.name, problem, reason)
+    return found
 
-    def __init__(self, robot: Robot, robots: Mapping[str, Robot]) -> None:
-        self._robot, self._robots = robot, robots
 
-    def leader_of(self, request: StartFollowRequest) -> Leader | None:
-        """Return the leader that a request names, which measures where it is; None where it names none.
+def _chain(name: str, robots: Mapping[str, Robot]) -> list[str]:
+    """Return a robot, the one that it follows, or is about to, and so on.
 
-        Raises RequestError for one that is unknown, follows the robot itself, cannot lead now, or has joints
-        that do not fit.
-        """
-        if request.leader is None:
-            return None
-        robot, problem = self._robot, f"it cannot follow {request.leader}"
-        if request.leader not in self._robots:
-            raise unknown_robot(request.leader, self._robots)
-        if robot.name in (chain := [*self._chain(request.leader)]):
-            reason = f"{' follows '.join(chain)}" if len(chain) > 1 else "it would follow itself"
-            raise RequestError("NOT_ALLOWED", robot.name, problem, reason, "choose another leader")
-        leader = self._robots[request.leader]
-        try:
-            match = match_joints(leader.library.joint_map, robot.library.joint_map, _map_of(request))
-        except JointMapError as error:
-            raise RequestError.of("INVALID_REQUEST", error) from error
-        now_s = asyncio.get_running_loop().time()
-        found = Leader(leader, match, min(request.timeout_s / 2.0, LONGEST_S), now_s)
-        if found.measure(now_s) is None:
-            reason = found.lost or "nothing was measured yet"
-            raise RequestError("NOT_ALLOWED", robot.name, problem, reason)
-        return found
-
-    def _chain(self, name: str) -> Iterator[str]:
-        """Yield a robot, the one that it follows, or is about to, and so on."""
-        following: str | None = name
-        while following is not None:
-            yield following
-            following = _led_by(self._robots[following])
+    Each is named once: what still comes to rest may close a circle for a moment.
+    """
+    chain: list[str] = []
+    following: str | None = name
+    while following is not None and following not in chain:
+        chain.append(following)
+        following = _led_by(robots[following])
+    return chain
 
 
 def _led_by(robot: Robot) -> str | None:

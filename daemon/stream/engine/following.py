@@ -117,5 +117,5 @@ class Following:
             self._report(messages.Happened("follow_timeout", message, {"goal_id": pursuit.goal_id}))
             self._player.stop(ResultCode.CANCELED, message)
         if now_s >= self._report_at_s:
-            self._report_at_s += REPORT_S
+            self._report_at_s = max(self._report_at_s + REPORT_S, now_s)
             self._report(messages.Followed(pursuit.goal_id, **pursuit.facts(self._actuators.measured)))

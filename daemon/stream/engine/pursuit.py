@@ -148,8 +148,6 @@ class Pursuit:
         shape = (len(times), len(self._joints))
         if self._is_by_velocity or rows.shape != shape or not 0 < len(times) <= MOST_ROWS:
             return None
-        if not (np.isfinite(rows).all() and np.isfinite(times).all() and (np.diff(times) > 0.0).all()):
-            return None
         schedule = self._schedule
         begins_s = schedule.deadline_s  # of the setpoint that comes next
         if chunk.begins_at is not None:
@@ -158,6 +156,8 @@ class Pursuit:
                 return None
             begins_s = schedule.clock.now() + away_s
         times += begins_s
+        if not (np.isfinite(rows).all() and np.isfinite(times).all() and (np.diff(times) > 0.0).all()):
+            return None
         if len(times) == 1:
             times, rows = np.append(times, times + self._period_s), np.repeat(rows, 2, axis=0)
         return partial(self._generator.go_through, times, rows)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.client import Refused
+from motiond.client import NoAnswer, Refused
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from motiond.client import Daemon, Robot
+    from motiond.client import Daemon, Follow, Robot
 
     Step = Callable[["Daemon", "Daemon"], Awaitable[None]]
 
@@ -144,6 +144,18 @@ async def a_follow_that_somebody_stops_takes_no_more_targets(daemon: Daemon, oth
     assert caught.value.message == "arm: it follows no more; it ended with CANCELED; stopped on request"
 
 
+async def a_follow_ends_with_its_context_although_another_does_not_answer(daemon: Daemon, _: Daemon) -> None:
+    async def failed() -> None:
+        async with daemon.robot("arm").follow(timeout_s=10.0) as follow:
+            follows.append(follow)
+            raise NoAnswer("hand: no answer")
+
+    follows: list[Follow] = []
+    with pytest.raises(NoAnswer):
+        await failed()
+    assert (await follows[0].result()).code == "SUCCESSFUL"
+
+
 async def a_closed_client_answers_nothing_and_closes_twice(daemon: Daemon, _: Daemon) -> None:
     events = daemon.robot("arm").events()
     await daemon.close()
@@ -165,5 +177,6 @@ STEPS: list[Step] = [
     a_slow_reader_gets_the_newest_telemetry_or_every_sample,
     a_robot_follows_targets_until_the_context_ends,
     a_follow_that_somebody_stops_takes_no_more_targets,
+    a_follow_ends_with_its_context_although_another_does_not_answer,
     a_closed_client_answers_nothing_and_closes_twice,
 ]

@@ -53,6 +53,11 @@ class Pair:
             await asyncio.sleep(0.05)
             follow = self.status(robot)["follow"]
 
+    async def begins(self, robot: str) -> None:
+        """Wait until a goal of a robot is about to begin."""
+        while self.robot(robot).session.begin is None:
+            await self.robot(robot).change(1.0)
+
     def status(self, robot: str = "arm") -> dict[str, Any]:
         return {**self.robot(robot).state_payload()}
 
@@ -281,24 +286,28 @@ async def test_a_follower_may_lead_but_not_in_a_circle(pair: Pair) -> None:
     )
 
 
+async def test_a_circle_of_those_that_come_to_rest_keeps_nobody_from_following(pair: Pair) -> None:
+    await pair.follows()
+    await pair.together()
+    await pair.ask("other", "play", motion="long")
+    await asyncio.sleep(3.0)
+    plays = asyncio.create_task(pair.ask("arm", "play", motion="short", on_busy="replace"))
+    await pair.begins("arm")
+    turns = asyncio.create_task(pair.follows("other", "arm", on_busy="replace"))
+    await pair.begins("other")
+    assert pair.robot("arm").session.state == "following"  # it has not heard of its stop yet
+    pair.robot("arm").session.stop("stopped on request")
+    await pair.follows("third", "other")
+    await pair.together("third")
+    assert isinstance((await asyncio.gather(plays, turns, return_exceptions=True))[0], RequestError)
+
+
 async def test_it_takes_no_targets_of_clients(pair: Pair) -> None:
     goal_id = await pair.follows()
     assert await pair.refused("arm", "follow/target", goal_id=goal_id, positions=[0.0, 0.0]) == (
         "NOT_ALLOWED",
         "arm: no target is taken; it follows other; send follow/stop first",
     )
-
-
-async def test_it_ends_with_the_control_of_whoever_began_it(rig: Rig) -> None:
-    rig.robot["lease"] = {"required": True, "ttl_s": 600.0}
-    async with rig.running() as registry:
-        pair = Pair(rig, registry)
-        await pair.until_idle()
-        lease = (await pair.ask("arm", "lease/acquire", holder="ana"))["lease"]
-        goal_id = await pair.follows(lease=lease)
-        await pair.ask("arm", "lease/release", lease=lease)
-        result = await rig.result_of(goal_id)
-    assert (result["code"], result["message"]) == ("CANCELED", "ana has released control")
 
 
 async def test_motions_may_be_read_again_meanwhile(pair: Pair) -> None:

@@ -126,12 +126,6 @@ class Followed(Robot):
         return vectors | {"state": states, "deadline_s": rows[:, COLUMN["deadline_s"]]}
 
 
-def jerk_of(bounds: messages.WayBounds) -> np.ndarray[Any, Any]:
-    """Return with how much jerk joints may follow, by the explanation of following."""
-    stop_s = FULL_RAMP / bounds.clock_acceleration
-    return np.maximum(bounds.jerk, 16.0 * np.array(bounds.velocity_limit) / stop_s**2)
-
-
 def assert_within(
     positions: np.ndarray[Any, Any], period_s: float, bounds: messages.WayBounds = BOUNDS
 ) -> None:
