@@ -381,6 +381,8 @@ class CommandHandler:
             return f"joint '{joint}' moves already; play it afterwards" if taken.any() else None
         if layers.addition is not None:
             return "another goal is added already; stop it first"
+        if player.active and player.takes_over:
+            return "a motion takes over what moved, on a way that was not checked with it; ask again"
         return "what plays flows into another motion; ask again" if len(player.tracks) > 1 else None
 
     def _chain(self, chain: messages.Chain, fds: list[int]) -> None:

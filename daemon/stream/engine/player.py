@@ -101,10 +101,10 @@ class Player:
     without one. `frame`: the place on the newest motion, in rows of the plan. `loop`: the pass over it,
     counted from 1. `moved`: ticks that the reference has moved on since the first row of the motion, ways
     between passes included. NaN before it, and from a pause, a stop, a seek or another speed on. `speed`:
-    rows of the motion per tick that are aimed at while it plays. `settled_ticks`: ticks since the last row is
-    out. `in_hand`: whether somebody moves the robot by hand, until it is caught. `taught`: why that has
-    ended. `unblended`: the goals that nothing flows into any more, each with why. `pursuit`: the follow that
-    moves it; None without one.
+    rows of the motion per tick that are aimed at while it plays. `settled_ticks`: ticks since the last row
+    is out. `in_hand`: whether somebody moves the robot by hand, until it is caught. `taught`: why that has
+    ended. `takes_over`: whether it is on its way from what moved before. `unblended`: the goals that nothing
+    flows into any more, each with why. `pursuit`: the follow that moves it; None without one.
     """
 
     def __init__(
@@ -125,6 +125,7 @@ class Player:
         self.passed: list[PassedMarker] = []
         self.results: list[Result] = []
         self.displaced: dict[str, Any] | None = None
+        self.takes_over = False
         self._displaced: dict[str, Any] = {}
         self._trail = np.zeros((3, len(joints)))
         self._single_ticks = 0
@@ -205,6 +206,7 @@ class Player:
         self._elapsed = self.settled_ticks = 0
         self._sought = None
         self._single_ticks = 0
+        self.takes_over = False
         self._apply(Event.PLAY)
         self._approach(execution, execution.route.approach)
 
@@ -212,6 +214,7 @@ class Player:
         """End what plays as preempted, and begin an execution whose approach goes on from how it moves."""
         self._end(ResultCode.PREEMPTED, message)
         self.play(execution)
+        self.takes_over = self.phase is APPROACH
 
     def moves(self, period_s: float) -> Motion | None:
         """Return how the reference moves; None where that is not known, shortly after it has changed its way.
@@ -569,6 +572,7 @@ class Player:
 
     def _begin_motion(self, execution: Execution) -> None:
         sought, self._sought, self.displaced = self._sought, None, None
+        self.takes_over = False
         stays = sought is not None and not sought.goes_on
         leg = self._start_pass(execution, sought.row if sought else None)
         max_slope, speed = self._max_slope(execution), self._aimed

@@ -316,6 +316,18 @@ async def test_joints_that_the_new_motion_does_not_drive_come_to_rest(rig: Rig) 
     assert 0.1 < rows[-1, 0] < 0.3
 
 
+async def test_nothing_is_added_on_the_way_from_what_moved(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await taken_over(rig, registry, 110)
+        on_its_way = (await ask(registry, "status"))["state"]
+        goals.append((await ask(registry, "play", motion="elbow", additive=True, weight=0.01))["goal_id"])
+        assert (await rig.result_of(goals[1]))["code"] == "SUCCESSFUL"
+        result = await rig.result_of(goals[2])
+    assert (on_its_way, result["code"]) == ("approaching", "INVALID_GOAL")
+    reason = "a motion takes over what moved, on a way that was not checked with it; ask again"
+    assert result["message"] == reason
+
+
 async def test_it_takes_over_from_a_pause_and_on_the_way_to_one(rig: Rig) -> None:
     async with rig.running() as registry:
         goals = await play(rig, registry, "wave")
