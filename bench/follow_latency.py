@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import random
-import struct
 import tempfile
 import time
 from contextlib import asynccontextmanager, contextmanager
@@ -27,6 +26,7 @@ from aiohttp import web
 from bench.http import ask, until_idle
 from bench.programs import ended, running_daemon
 from bench.request import first_steps
+from motiond.client.messages import target_frame
 from motiond.daemon.mqtt.client import MqttConnection
 from motiond.drivers.sim.command_log import read_trace
 from motiond.local import address_of
@@ -52,8 +52,6 @@ STEP_RAD = 0.01
 REST_S = 0.2
 """Such a step takes 0.15 s."""
 TIMEOUT_S = 10.0
-FRAME = struct.Struct(f"<B16sd{len(JOINTS)}d")
-POSITIONS = 1
 GOAL_S = 1 / RATE_HZ + 1e-3
 
 
@@ -217,7 +215,7 @@ async def _echo_socket(place: Place, ready: Event) -> None:
 
 
 def _frame(goal_id: str, positions: list[float]) -> bytes:
-    return FRAME.pack(POSITIONS, bytes.fromhex(goal_id), time.time(), *positions)
+    return target_frame({"goal_id": goal_id, "positions": positions, "sent_at": time.time()}) or b""
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from .connecting import connect as connect_asynchronously
 from .errors import ClientError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Iterator
+    from collections.abc import Callable, Coroutine, Iterable, Iterator
 
     from . import daemon as asynchronous
     from .reports import Result
@@ -87,19 +87,17 @@ class Follow:
 
     def send(self, values: Iterable[float | None], *, sent_at: float | None = None) -> None:
         """Send a target; as `motiond.client.Follow.send`."""
-
-        async def send() -> None:
-            self._follow.send(values, sent_at=sent_at)
-
-        self._daemon.call(send())
+        self._call(self._follow.send, values, sent_at=sent_at)
 
     def chunk(self, positions: Iterable[Iterable[float]], **keys: Any) -> None:
         """Send positions to go through; as `motiond.client.Follow.chunk`."""
+        self._call(self._follow.chunk, positions, **keys)
 
-        async def send() -> None:
-            self._follow.chunk(positions, **keys)
+    def _call(self, function: Callable[..., None], *values: Any, **keys: Any) -> None:
+        async def call() -> None:
+            function(*values, **keys)
 
-        self._daemon.call(send())
+        self._daemon.call(call())
 
     def stop(self) -> Result:
         """Stop softly, and return the result; the end of the context does this, too."""

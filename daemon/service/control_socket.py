@@ -256,13 +256,14 @@ class _Client:
         if "follow" in request:
             self._follow(request["follow"], reports)
             return
-        if "id" not in request and request.get("verb") in STREAMED_VERBS:
+        number, verb = request.get("id"), str(request.get("verb"))
+        if "id" not in request and verb in STREAMED_VERBS and not is_one_too_many:
             if self._targets.allows(cost_of(len(line))):
                 self._control.take(request, line, self._name)
             else:
                 self._control.refusals.info("control: %s sends more targets than are taken", self._name)
             return
-        number, stops = request.get("id"), request.get("verb") in STOPS
+        stops = verb in STOPS
         if not stops and (is_one_too_many or list(self._serving.values()).count(False) >= MOST_SERVED):
             count = f"{MOST_CLIENTS} clients are" if is_one_too_many else f"{MOST_SERVED} requests are being"
             problem = f"{count} served"

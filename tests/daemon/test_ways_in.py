@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import struct
 import time
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import orjson
 import pytest
 
 from motiond import client
+from motiond.client.messages import target_frame
 from motiond.drivers.sim.command_log import read_trace
 from motiond.local import address_of
 from tests.daemon.cli.program import daemon_of
@@ -26,7 +26,7 @@ from tests.daemon.test_control import connected
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from motiond.drivers.base import Floats
@@ -38,7 +38,6 @@ pytestmark = pytest.mark.slow
 WAYS = ("socket", "frame", "page", "mqtt", "http")
 PERIOD_S = 0.02
 TARGET, CHUNK = "follow/target", "follow/chunk"
-NAN = float("nan")
 LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 40.0}
 
 
@@ -78,7 +77,7 @@ class World:
             case "socket":
                 self.writer.write(orjson.dumps({"robot": "arm", "verb": verb, "body": body}) + b"\n")
             case "frame":
-                await self.page.socket.send_bytes(frame(verb, **body))
+                await self.page.socket.send_bytes(target_frame(body) or b"")
             case "page":
                 self._count += 1
                 assert (await self.page.ask(self._count, "arm", verb, **body))["status"] == "ok"
@@ -99,12 +98,6 @@ class World:
         positions: Floats = read_trace(self.rig.folder / "trace.npy")["position"]
         moves = np.flatnonzero((np.diff(positions, axis=0) != 0.0).any(axis=1))
         return positions[moves[0] : moves[-1] + 2]
-
-
-def frame(verb: str, goal_id: str, positions: Sequence[Any], **keys: float) -> bytes:
-    head = struct.pack("<B16sd", 4 if verb == CHUNK else 1, bytes.fromhex(goal_id), keys.get("sent_at", NAN))
-    of_chunk = struct.pack("<dd", keys.get("start_at", NAN), keys["period_s"]) if verb == CHUNK else b""
-    return head + of_chunk + np.array(positions, "<f8").tobytes()
 
 
 @pytest.fixture

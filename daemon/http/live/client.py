@@ -192,11 +192,11 @@ class Client:
                 await asyncio.sleep(self._shared.read_pace.take(cost))
 
     async def _take_frame(self, frame: bytes) -> None:
-        taken = self._targets.take(frame)
-        if taken.answer:
-            self._answer(None, taken.answer)
-        if taken.wait_s:
-            await asyncio.sleep(taken.wait_s)
+        answer, wait_s = self._targets.take(frame)
+        if answer:
+            self._answer(None, answer)
+        if wait_s:
+            await asyncio.sleep(wait_s)
 
     def _refusal(self, raw: RawRequest, cost: float, *, in_share: bool) -> RequestError | None:
         """Return why a request is not even looked at; None where it is served."""

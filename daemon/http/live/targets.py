@@ -7,7 +7,7 @@ no lease: what counts is the one that the client has last sent in a request to t
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ...api import LONGEST_LEASE, Pace, RawRequest, RequestError, cost_of, refused
 from .shared import TARGETS_HZ
@@ -18,21 +18,6 @@ if TYPE_CHECKING:
 
 SHARE_HZ, SHARE_BURST = 100.0, 100
 ANSWERED_HZ, ANSWERED_BURST = 10.0, 20
-
-
-class Taken(NamedTuple):
-    """What became of a frame.
-
-    Attributes
-    ----------
-    answer : bytes
-        b"" where none is due.
-    wait_s : float
-        How long to wait before the next message of this client is read.
-    """
-
-    answer: bytes
-    wait_s: float
 
 
 class Targets:
@@ -59,18 +44,22 @@ class Targets:
         if known and isinstance(lease, str) and len(lease) <= LONGEST_LEASE:
             self._leases[robot] = lease
 
-    def take(self, frame: bytes) -> Taken:
-        """Pass a frame on, if it may be; what comes too fast is not even looked at."""
+    def take(self, frame: bytes) -> tuple[bytes, float]:
+        """Pass a frame on, if it may be; what comes too fast is not even looked at.
+
+        Returns the answer, b"" where none is due, and how long to wait, in s, before the next message of
+        this client is read.
+        """
         cost = cost_of(len(frame))
         if not (self._share.allows(cost) or self._shared.target_pace.allows(cost)):
             together = f"all clients together have {TARGETS_HZ:g} a second beyond {SHARE_HZ:g} of each"
             error = RequestError("BUSY", "frame", "too many targets", together, "send fewer")
-            return Taken(self._answer(error), self._shared.read_pace.take(cost))
+            return self._answer(error), self._shared.read_pace.take(cost)
         try:
             self._pass_on(frame)
         except RequestError as error:
-            return Taken(self._answer(error), 0.0)
-        return Taken(b"", 0.0)
+            return self._answer(error), 0.0
+        return b"", 0.0
 
     def _pass_on(self, frame: bytes) -> None:
         head = read_head(frame)

@@ -201,23 +201,6 @@ def test_joints_that_are_not_named_hold() -> None:
     )
 
 
-@pytest.mark.parametrize(("rate_hz", "most_m"), [(50.0, 0.0006), (30.0, 0.001)])
-def test_a_line_is_straight_although_joints_keep_their_speed_between_twists(
-    rate_hz: float, most_m: float
-) -> None:
-    speed, way = 0.1, np.array([0.0, 0.6, 0.8])
-    tool, q = twist_map(arm_map()), BENT
-    begin = ARM.forward_kinematics(q)["tool"]
-    beside = []
-    for _ in range(round(0.2 / speed * rate_hz)):
-        q = q + tool.velocities(q, np.array([*(speed * way), 0, 0, 0])).velocities / rate_hz
-        pose = ARM.forward_kinematics(q)["tool"]
-        beside.append(np.linalg.norm(np.cross(pose[:3, 3] - begin[:3, 3], way)))
-    assert 0.0001 < max(beside) < most_m
-    assert (pose - begin)[:3, 3] @ way == pytest.approx(0.2, abs=0.0005)
-    np.testing.assert_allclose(pose[:3, :3], begin[:3, :3], atol=1e-3)
-
-
 def refusal(model: RobotModel | None, joint_map: JointMap, frame: str, *joints: str) -> str:
     with pytest.raises(TwistError) as refused:
         TwistMap(model, joint_map, frame, joints, velocity=np.ones(len(joint_map.joints)))

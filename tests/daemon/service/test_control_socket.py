@@ -74,6 +74,7 @@ async def test_motiond_log_level_says_and_sets_it(tmp_path: Path) -> None:
     "sent, code, refusal",
     (b"{" * 4000, "INVALID_REQUEST", "control: a line is no JSON object; correct it"),
     (b"x" * 70_000, "INVALID_REQUEST", "control: a line is longer than 66560 bytes; correct it"),
+    (b'{"verb":["stop"]}', "INVALID_REQUEST", "control: verb must be a text; correct it"),
 )
 async def test_what_cannot_be_served_is_refused_and_the_next_is_served(
     tmp_path: Path, sent: bytes, code: str, refusal: str
@@ -128,6 +129,7 @@ async def test_more_clients_than_are_served_have_their_stops_served_alone(tmp_pa
         busy = await answer_to(config, b'{"robot":"arm","verb":"status"}\n')
         reason = "there is room for stops only; wait for answers"
         assert (busy["code"], busy["error"]) == ("BUSY", f"control: 32 clients are served; {reason}")
+        assert (await answer_to(config, TARGET % 1))["code"] == "BUSY"
         assert (await answer_to(config, b'{"robot":"arm","verb":"stop"}\n'))["status"] == "ok"
         for _, writer in crowd:
             writer.close()
