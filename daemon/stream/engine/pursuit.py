@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 FURTHEST_S = 60.0
 """A chunk that begins later has a wrong time: while it waits, nobody would have to send another."""
+ROUNDING = 1e-12
+"""In rad or m: so far joints that keep in step with others stay within their limits, as sums are rounded."""
 NEWEST = 1000
 """Of so many targets the latency is kept."""
 
@@ -88,8 +90,10 @@ class Pursuit:
     def _joint_limits(self, limits: FollowLimits) -> OnlineLimits:
         """Return what joints with targets may do, so that those in step with them keep their limits, too."""
         moved, columns, turns = self._moved, self._columns, self._turns
-        ways = np.stack([end[moved] - self._begun for end in (limits.lower, limits.upper)]) / turns
-        ends = np.sort(ways + self._start[columns], axis=0)
+        leads = limits.leaders[moved] == moved
+        limit = np.stack((limits.lower[moved], limits.upper[moved]))
+        ways = np.stack((limit[0] + ROUNDING - self._begun, limit[1] - ROUNDING - self._begun)) / turns
+        ends = np.where(leads, limit, np.sort(ways + self._start[columns], axis=0))
         count = len(self._joints)
         lower, upper = np.full(count, -np.inf), np.full(count, np.inf)
         np.maximum.at(lower, columns, ends[0])

@@ -316,9 +316,9 @@ def _beyond(account: Account) -> Iterator[str]:
     limits, h = account.limits, account.period_s
     positions, due_s = account.setpoints, account.due_s
     moves = np.isin(account.states, MOVING)
-    lower, upper = np.minimum(limits.lower, limits.start), np.maximum(limits.upper, limits.start)
+    lower, upper = np.minimum(limits.lower, positions[0]), np.maximum(limits.upper, positions[0])
     out = np.maximum(lower - positions, positions - upper).max()
-    if out > ROUNDING:
+    if out > 0.0:
         yield f"a setpoint is {out:.3g} beyond a limit of position"
     outside = np.maximum(limits.lower - positions, positions - limits.upper).clip(0.0)
     nearest = np.minimum.accumulate(outside, axis=0)

@@ -430,6 +430,22 @@ def test_a_joint_that_was_moved_while_it_was_held_begins_where_it_is(robot: Foll
     assert message.endswith(" rad from where it was held; following begins there; look for what moved it")
 
 
+@pytest.mark.parametrize("start", [0.1, 0.7, -0.3])
+def test_a_joint_comes_to_its_limits_to_the_last_bit(
+    start: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot = Followed(tmp_path, monkeypatch, initial=dict.fromkeys(JOINTS, start))
+    robot.follow(timeout_s=5.0)
+    for target, limits in ((99.0, UPPER), (-99.0, LOWER)):
+        robot.target(target, target)
+        robot.step(900)
+        positions = robot.setpoints()["reference_position"]
+        assert positions[-1] == pytest.approx(limits, abs=1e-9)
+        assert (positions >= LOWER).all()
+        assert (positions <= UPPER).all()
+    robot.leave()
+
+
 MIMIC = replace(BOUNDS, leaders=[0, 0], multipliers=[1.0, -2.0])
 
 
@@ -444,6 +460,7 @@ def test_a_mimic_joint_goes_in_step_and_keeps_its_limits(
     gone = positions - START
     assert gone[:, 1] == pytest.approx(-2.0 * gone[:, 0], abs=1e-12)
     assert positions[-1, 1] == pytest.approx(LOWER[1], abs=1e-9)  # of which the leader stops
+    assert (positions >= LOWER).all()
     assert robot.facts().clipped == 1
     assert_within(positions, PERIOD_S)
     robot.leave()
