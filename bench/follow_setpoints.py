@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from ruckig import InputParameter, OutputParameter, Ruckig, Synchronization
+from ruckig import OutputParameter, Ruckig
 
 from bench import cyclictest
 from bench.many_robots import Layout, running
@@ -27,9 +27,12 @@ from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.stream.engine.pursuit import FollowLimits
 from motiond.daemon.stream.timing import realtime
+from motiond.daemon.trajectory import OnlineLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ruckig import InputParameter
 
     from motiond.daemon.telemetry import Timing
     from motiond.drivers.base import Floats
@@ -154,11 +157,9 @@ def _off(tick: int, position: Floats) -> float:
 def _ruckig(joints: int) -> tuple[InputParameter, Callable[[], Floats]]:
     """Return the input of a ruckig with the loop's limits, and what makes it take a step."""
     with holding(joints, NAME) as (loop, _):
-        limits = FollowLimits(loop.setup, loop.driver.limits)
-    ruckig, wanted, after = Ruckig(joints, 1.0 / RATE_HZ), InputParameter(joints), OutputParameter(joints)
-    wanted.synchronization = Synchronization.No
-    wanted.max_velocity, wanted.max_acceleration = limits.velocity.tolist(), limits.acceleration.tolist()
-    wanted.max_jerk = limits.jerk.tolist()
+        found = FollowLimits(loop.setup, loop.driver.limits)
+    limits = OnlineLimits(found.lower, found.upper, found.velocity, found.acceleration, found.jerk)
+    ruckig, wanted, after = Ruckig(joints, 1.0 / RATE_HZ), limits.ruckig_input(), OutputParameter(joints)
 
     def step() -> Floats:
         ruckig.update(wanted, after)

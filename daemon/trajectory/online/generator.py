@@ -24,7 +24,6 @@ from ruckig import (
     Result,
     Ruckig,
     RuckigError,
-    Synchronization,
     Trajectory,
 )
 
@@ -78,10 +77,10 @@ class OnlineGenerator:
         self._lower, self._upper = np.minimum(limits.lower, start), np.maximum(limits.upper, start)
         self._bound()
         self._ruckig, self._next = Ruckig(count, period_s), OutputParameter(count)
-        self._wanted = _input_of(limits, start)
-        self._beside = _input_of(limits, np.zeros(count))
+        self._wanted, self._beside = limits.ruckig_input(), limits.ruckig_input()
+        self._wanted.target_position = start.tolist()
         self._brake, self._braked = Ruckig(count, period_s), OutputParameter(count)
-        self._braking = _input_of(limits, start)
+        self._braking = limits.ruckig_input()
         self._braking.control_interface = VELOCITY
         self._stopping = Trajectory(count)
         self._paths, self._period_s = Paths(limits, period_s), period_s
@@ -166,7 +165,8 @@ class OnlineGenerator:
     def step(self, now_s: float = 0.0) -> None:
         """Move on by a tick, to where joints are to be at a time in s, by the scale of the paths."""
         if (last := self._paths.look(now_s)) is not None:
-            self._rest_at_end(last)
+            np.copyto(self.target, last, where=self._paths.led)
+            self._aim_to_rest()
         if (path := self._paths.path) is not None:
             candidate = self._on_path(path, now_s)
         else:
@@ -211,11 +211,6 @@ class OnlineGenerator:
         meets = self._interception.find(path, now_s - self._period_s, self._state)
         wanted.target_position = np.where(led, meets[0], self.target).tolist()
         wanted.target_velocity, wanted.target_acceleration = np.where(led, meets[1:], 0.0).tolist()
-
-    def _rest_at_end(self, last: Floats) -> None:
-        """Rest where a path has ended, shape (joints,)."""
-        np.copyto(self.target, last, where=self._paths.led)
-        self._aim_to_rest()
 
     def _aim_to_rest(self) -> None:
         self._wanted.target_position = self.target.tolist()
@@ -310,13 +305,3 @@ class OnlineGenerator:
     def _set(self, rows: Rows) -> None:
         self._state[:] = rows
         np.clip(self._state[0], self._lower, self._upper, out=self.position)
-
-
-def _input_of(limits: OnlineLimits, start: Floats) -> InputParameter:
-    """Return an input for ruckig, of joints that rest."""
-    wanted = InputParameter(len(start))
-    wanted.synchronization = Synchronization.No
-    wanted.current_position = wanted.target_position = start.tolist()
-    wanted.max_velocity, wanted.max_acceleration = limits.velocity.tolist(), limits.acceleration.tolist()
-    wanted.max_jerk = limits.jerk.tolist()
-    return wanted

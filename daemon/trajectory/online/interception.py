@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from ruckig import InputParameter, Ruckig, RuckigError, Synchronization, Trajectory
+from ruckig import Ruckig, RuckigError, Trajectory
 
 if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
@@ -29,10 +29,7 @@ class Interception:
         count = len(limits.lower)
         self._limits = limits
         self._ruckig, self._trajectory = Ruckig(count, period_s), Trajectory(count)
-        wanted = self._wanted = InputParameter(count)
-        wanted.synchronization = Synchronization.No
-        wanted.max_velocity, wanted.max_acceleration = limits.velocity.tolist(), limits.acceleration.tolist()
-        wanted.max_jerk = limits.jerk.tolist()
+        self._wanted = limits.ruckig_input()
         ticks = 2 ** np.arange(max(1, int(np.log2(FURTHEST_S / period_s)) + 1))
         self._places_s = period_s * ticks
 
