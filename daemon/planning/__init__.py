@@ -35,8 +35,8 @@ from .library import (
     stamp_of,
 )
 from .plan_preview import curves, preview
-from .planner import Plan, plan, plan_pose
-from .playback import Playback, PlaybackError, plan_playback, refuse_out_of_reach, whole
+from .planner import Plan, at_rate, plan, plan_pose
+from .playback import Playback, PlaybackError, plan_playback, refuse_out_of_reach, whole, whole_of
 from .sequence import SequenceError, SequencePlan, Step, plan_sequence
 from .speed_limits import clock_acceleration
 from .tolerances import GoalTolerances, ToleranceError, join_tolerances, unnoticed
@@ -65,6 +65,7 @@ __all__ = [
     "Step",
     "ToleranceError",
     "Violation",
+    "at_rate",
     "clock_acceleration",
     "clock_acceleration_of",
     "conflict_of",
@@ -90,4 +91,5 @@ __all__ = [
     "stamp_of",
     "unnoticed",
     "whole",
+    "whole_of",
 ]

@@ -82,10 +82,8 @@ def overlap_of(
     """
     one, other = before.plan, after.plan
     if one.rate_hz != other.rate_hz:
-        reason = f"{one.motion} has {one.rate_hz:g} rows/s and {other.motion} {other.rate_hz:g}"
-        raise BlendError(
-            f"{other.motion}: it cannot be blended; {reason}; play both in a sequence, or leave blend_s out"
-        )
+        reason = f"it was not planned for the {one.rate_hz:g} rows/s of {one.motion}"
+        raise BlendError(f"{other.motion}: it cannot be blended; {reason}; queue it again")
     ends = before.last_pass[blended_rows if before.passes.count == 1 else 0 :]
     ends = np.where(one.driven, ends, held)
     turned = joint_map.nearest(ends[-1], after.begins_at, other.driven)

@@ -39,6 +39,7 @@ class MotionRows:
     driven: Booleans  # which joints the motion moves, shape (joints,)
     frame_rate_hz: float
     uniform: bool  # whether the rows are equally far apart
+    rests: bool  # whether it is at rest on its first and on its last row
     filled: bool  # whether they get others between them all the same
     warnings: tuple[str, ...]
 
@@ -70,6 +71,7 @@ def in_columns(motion: Motion, joint_map: JointMap, settings: RobotSettings) -> 
         driven=driven,
         frame_rate_hz=motion.frame_rate,
         uniform=uniform,
+        rests=not uniform,
         filled=settings.interpolate_recordings,
         warnings=_left_out(motion, joint_map, columns, known),
     )
@@ -209,7 +211,7 @@ def ticks_of(rows: MotionRows, speed: float, interpolation: Interpolation, max_r
     else:
         rate_hz = min(FREE_RATE_HZ, max_rate_hz)
         frames_per_tick = speed * (len(rows.times) - 1) / (rows.times[-1] * rate_hz)
-    at_rest, positions = not rows.uniform, rows.positions
+    at_rest, positions = rows.rests, rows.positions
     if not (rows.uniform and frames_per_tick == 1.0):
         # A last tick that falls on the last frame must not become two through rounding.
         frames, columns = rows.positions.shape

@@ -9,12 +9,14 @@ Where the driver takes the file's frame rate, the plan's rows are the file's, bi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from motiond.formats import Motion
+from motiond.formats.model import interpolate
 
 from ..joints import joint_bounds
 from ..trajectory import Track
@@ -39,11 +41,13 @@ SMOOTH_HZ = 100.0
 """At lower rates an actuator that follows at 30 Hz is up to twice and more as fast as its joint should be."""
 IN_MOTION = 2.0
 """A joint that is faster at an end than so many rows of its acceleration explain is not at rest there."""
+MOST_ROWS, MOST_VALUES = 500_000, 8_000_000
+"""Of what is laid out for a request, and not once for all."""
 JERKY, NEARBY = 3.0, 1000
 """What is so many times what the rows nearby ask for on average is no noise."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Plan:
     """Checked setpoints, one row a tick.
 
@@ -119,7 +123,72 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
     JointMapError with every joint of the motion that the robot does not have.
     """
     rows = in_columns(motion, joint_map, settings)
-    unit_warnings = tuple(unit_doubts(motion, rows, joint_map))
+    return _planned(rows, joint_map, settings, max_rate_hz, tuple(unit_doubts(motion, rows, joint_map)))
+
+
+def at_rate(planned: Plan, rate_hz: float, joint_map: JointMap, settings: RobotSettings) -> Plan:
+    """Return a plan with rows at another rate, on its curve, to be played with what has that rate.
+
+    It lasts a whole number of rows, and begins and ends on the same ones. Frames, `slowed_to` and warnings
+    are those of the motion's file. Takes as long as to plan the motion.
+
+    Raises PlanError where the rows would be too many, or are beyond a limit.
+    """
+    count, last = rows_at(planned, rate_hz), len(planned.positions) - 1
+    most = min(MOST_ROWS, MOST_VALUES // len(planned.joints))
+    at_that_rate = f"at the {rate_hz:g} rows/s of what plays"
+    if count > most:
+        raise PlanError(f"{planned.motion}: {at_that_rate} it has {count}; {most} are allowed; play it alone")
+    rows = MotionRows(
+        name=planned.motion,
+        times=np.arange(count) / rate_hz,
+        positions=sampled(planned, count),
+        effort=None,
+        driven=planned.driven,
+        frame_rate_hz=rate_hz,
+        uniform=True,
+        rests=planned.rests,
+        filled=False,
+        warnings=(),
+    )
+    frames_per_row = planned.frames_per_tick * (last / (count - 1) if last else 1.0)
+    try:
+        made = _planned(rows, joint_map, settings, rate_hz)
+    except PlanError as error:
+        found = [replace(one, frame=int(one.frame * frames_per_row)) for one in error.violations]
+        lines = [f"{planned.motion}: {at_that_rate}, {one}" for one in found]
+        raise PlanError("\n".join(lines) or str(error), found) from error
+    stretched = planned.duration_s / ((count - 1) / rate_hz) if last else 1.0
+    return replace(
+        made,
+        frames_per_tick=made.frames_per_tick * frames_per_row,
+        slowed_to=made.slowed_to * planned.slowed_to * stretched,
+        warnings=planned.warnings,
+    )
+
+
+def rows_at(planned: Plan, rate_hz: float, speed: float = 1.0) -> int:
+    """Return how many rows a plan has at another rate, and at a factor of its speed."""
+    steps = planned.duration_s * rate_hz / speed
+    return max(1, ceil(steps - 1e-6)) + 1 if len(planned.positions) > 1 else 1
+
+
+def sampled(planned: Plan, count: int) -> Floats:
+    """Return so many rows of a plan's curve, from its first to its last, shape (count, joints)."""
+    if count == len(planned.positions):
+        return planned.positions
+    last = len(planned.positions) - 1
+    at, rows = np.linspace(0.0, last, count), np.arange(last + 1.0)
+    return interpolate(at, rows, planned.positions, planned.interpolation, at_rest=planned.rests)
+
+
+def _planned(
+    rows: MotionRows,
+    joint_map: JointMap,
+    settings: RobotSettings,
+    max_rate_hz: float,
+    unit_warnings: tuple[str, ...] = (),
+) -> Plan:
     cuts: tuple[str, ...] = ()
     if settings.on_violation == "clip":
         before = len(rows.warnings)
@@ -128,7 +197,7 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
     try:
         ticks, speed, warnings = fitted(rows, joint_map, settings, max_rate_hz, is_cut=bool(cuts))
     except PlanError as error:
-        lines = (str(error), *(f"{motion.name}: {warning}" for warning in (*cuts, *unit_warnings)))
+        lines = (str(error), *(f"{rows.name}: {warning}" for warning in (*cuts, *unit_warnings)))
         raise PlanError("\n".join(lines), error.violations) from error
     curve = ticks.positions, ticks.velocities, ticks.rate_hz
     max_speed, limiting_joint = max_speed_of(
@@ -144,7 +213,7 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
     for array in (positions, ticks.velocities, rows.driven):
         array.flags.writeable = False
     return Plan(
-        motion=motion.name,
+        motion=rows.name,
         joints=joint_map.joints,
         rate_hz=ticks.rate_hz,
         positions=positions,
@@ -158,7 +227,7 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
         interpolation=settings.interpolation,
         rests=ticks.at_rest,
         warnings=tuple(
-            f"{motion.name}: {warning}"
+            f"{rows.name}: {warning}"
             for warning in (
                 *unit_warnings,
                 *rows.warnings,

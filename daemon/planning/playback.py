@@ -154,6 +154,13 @@ def whole(plan: Plan, markers: Sequence[Marker] = ()) -> Playback:
     return Playback(plan, plan, 0, Passes(0, len(plan.positions) - 1), markers=tuple(markers))
 
 
+def whole_of(plan: Plan, playback: Playback) -> Playback:
+    """Return the playback that goes once over all rows of a plan of another one's motion, at another rate."""
+    rows = playback.plan.frames_per_tick / plan.frames_per_tick
+    begins = tuple(replace(begin, row=round(begin.row * rows)) for begin in playback.begins)
+    return replace(whole(plan, playback.markers), begins=begins)
+
+
 def row_of(place: PlaceRequest, plan: Plan, markers: Sequence[Marker]) -> int:
     """Return the plan's row that is nearest to a place.
 

@@ -11,18 +11,16 @@ motion's, bit for bit.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from motiond.formats import Motion
-from motiond.formats.model import interpolate
 
 from .approach import ApproachError, plan_approach
 from .blend import BlendError, Overlap, plan_blend
 from .library.markers import MOST_MARKERS, Marker
-from .planner import plan
+from .planner import MOST_ROWS, MOST_VALUES, plan, rows_at, sampled
 from .playback import StepBegin
 from .violations import PlanError
 
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from .planner import Plan
 
 NAME = "sequence"
-MOST_ROWS, MOST_VALUES = 500_000, 8_000_000
 
 
 class SequenceError(ValueError):
@@ -119,7 +116,7 @@ class _Assembly:
         if steps[0].blend_s and steps[0].repeat == 1:
             self._note("steps[0].blend_s: nothing comes before the first step; leave it out")
         for number, step in enumerate(steps):
-            rows = self._sampled(step)
+            rows = sampled(step.plan, self._rows_of(step))
             for time in range(step.repeat):
                 self._refuse_long(self._count)
                 self._add(number, step, time, rows)
@@ -139,20 +136,10 @@ class _Assembly:
         return (self._rows_of(step) - 1) / last if last else 1.0
 
     def _rows_of(self, step: Step) -> int:
-        steps = step.plan.duration_s * self.rate_hz / step.speed
-        return max(1, ceil(steps - 1e-6)) + 1 if len(step.plan.positions) > 1 else 1
+        return rows_at(step.plan, self.rate_hz, step.speed)
 
     def _pause(self, step: Step) -> int:
         return round(step.pause_s * self.rate_hz)
-
-    def _sampled(self, step: Step) -> Floats:
-        """Return a motion's rows at the sequence's rate and the step's speed."""
-        planned, count = step.plan, self._rows_of(step)
-        if count == len(planned.positions):
-            return planned.positions
-        last = len(planned.positions) - 1
-        at, frames = np.linspace(0.0, last, count), np.arange(last + 1.0)
-        return interpolate(at, frames, planned.positions, planned.interpolation, at_rest=planned.rests)
 
     def _add(self, number: int, step: Step, time: int, rows: Floats) -> None:
         """Add a motion, after what leads to it, and its pause."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from motiond.drivers import DriverError, make_driver
@@ -154,13 +155,36 @@ class RequestHandlers:
         self._refuse_overtaken("play", stopped)
         playback = self._robot.planner.playback_for(request, entry)
         goal = new_goal(playback, request, asked_by=asked_by)
+        await self._lay_out(goal, request)
         if goal.blend_s:
             await self._refuse_unblended(goal)
-            self._refuse_overtaken("play", stopped)
+        self._refuse_overtaken("play", stopped)
         return await self._begin(goal, request)
 
+    async def _lay_out(self, goal: MotionGoal, request: PlayRequest | SequenceRequest) -> None:
+        """Lay a goal out at the rate of what it is to be played with, and so what waits, for when it begins.
+
+        Raises RequestError where it is beyond a limit so, and could not wait until it plays alone.
+        """
+        session, begins_beside = self._session, goal.is_additive or request.on_busy == "beside"
+        rate_hz = session.rate_hz
+        if rate_hz is None or not (begins_beside or session.beside):
+            return
+        for one in (goal, *(session.queue if begins_beside else ())):
+            try:
+                if isinstance(one, MotionGoal):
+                    await self._lay_out_at(one, rate_hz)
+            except RequestError:
+                if one is goal and request.on_busy in {"beside", "reject"}:
+                    raise
+        goal.take_rate(rate_hz)
+
+    async def _lay_out_at(self, goal: MotionGoal, rate_hz: float) -> None:
+        if not goal.has_rate(rate_hz):
+            goal.at_rates.append(await asyncio.to_thread(self._robot.planner.at_rate, goal, rate_hz))
+
     async def _refuse_unblended(self, goal: MotionGoal) -> None:
-        """Refuse a goal that the one before it could not flow into; raises RequestError."""
+        """Refuse a goal that the one before it could not flow into, at its rate; raises RequestError."""
         session = self._session
         held = session.known.reference
         if held is None or not (session.begin or session.goal or session.queue):
@@ -169,6 +193,9 @@ class RequestHandlers:
         if before is None:
             problem, reason = f"nothing flows into {goal.motion}", "what is before it plays no rows"
             raise RequestError("INVALID_MOTION", self._robot.name, problem, reason, "leave blend_s out")
+        await self._lay_out_at(goal, before.rate_hz)
+        with suppress(RequestError):  # if that is not blended itself
+            await self._lay_out_at(goal, before.own.plan.rate_hz)
         await asyncio.to_thread(self._robot.planner.blend_of, before, goal, held)
 
     def _refuse_overtaken(self, verb: str, stopped: int) -> None:
@@ -196,13 +223,14 @@ class RequestHandlers:
             motion=planned.plan.motion, loop=request.repeat, seam="approach", transaction=request.transaction
         )
         playback = self._robot.planner.playback_of(planned, whole)
-        return await self._begin(new_goal(playback, whole, asked_by=asked_by), request)
+        goal = new_goal(playback, whole, asked_by=asked_by)
+        await self._lay_out(goal, request)
+        self._refuse_overtaken("sequence", stopped)
+        return await self._begin(goal, request)
 
     async def goto(self, request: GotoRequest, asked_by: str | None = None) -> GoalAnswer:
         """Go to a posture."""
-        plans = [goal.plan for goal in self._session.goals if goal.plan is not None]
-        rate_hz = plans[0].rate_hz if plans else POSE_RATE_HZ
-        playback = self._robot.planner.playback_to(request, rate_hz)
+        playback = self._robot.planner.playback_to(request, self._session.rate_hz or POSE_RATE_HZ)
         play = PlayRequest(motion=playback.plan.motion, transaction=request.transaction)
         goal = new_goal(playback, play, asked_by=asked_by)
         goal.from_beyond = request.from_beyond

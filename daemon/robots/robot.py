@@ -413,8 +413,10 @@ class Robot:
 
     def _file_of(self, goal: Goal) -> Path | None:
         """Return the file of a goal's motion; None for the way to a posture."""
-        entry = None if goal.plan is None else self.library.get(goal.motion)
-        return entry.file if entry is not None and entry.plan is goal.plan else None
+        if not isinstance(goal, MotionGoal):
+            return None
+        entry = self.library.get(goal.motion)
+        return entry.file if entry is not None and entry.plan is goal.own.plan else None
 
     def seek(self, seek: Seek, start: list[float]) -> int:
         """Send the way to a row; return the command's number; raises RequestError."""

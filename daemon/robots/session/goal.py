@@ -93,6 +93,10 @@ class Goal(ABC):
         """Whether it begins on a robot alone that plays nothing."""
         return self.plan is None
 
+    def has_rate(self, rate_hz: float) -> bool:
+        """Whether it can be played with others at so many rows a second."""
+        return self.plan is not None and self.plan.rate_hz == rate_hz
+
     def why_not_beside(self, other: Goal) -> str:
         """Return why it cannot begin while another goal plays; '' where it can."""
         own, its = self.plan, other.plan
@@ -103,9 +107,8 @@ class Goal(ABC):
         shared = own.driven & its.driven
         if shared.any() and not (self.is_additive or other.is_additive):
             return f"{own.motion} moves joint '{own.joints[int(shared.argmax())]}', too"
-        if own.rate_hz != its.rate_hz:
-            rates = f"{own.rate_hz:g} rows a second, and {its.motion} {its.rate_hz:g}"
-            return f"{own.motion} has {rates}; they need the same"
+        if not self.has_rate(its.rate_hz):
+            return f"{own.motion} was not planned for the {its.rate_hz:g} rows a second of {its.motion}"
         if self.is_alone:
             return f"{own.motion} begins at an appointed time, or from beyond a limit; that it does alone"
         return ""
@@ -131,6 +134,12 @@ class MotionGoal(Goal):
 
     Attributes
     ----------
+    playback : Playback
+        What is played.
+    own : Playback
+        That at the motion's own rate.
+    at_rates : list of Playback
+        The same at the rates of others that it may be played with.
     speed : float
         The speed that was asked for last.
     fastest : float
@@ -154,6 +163,8 @@ class MotionGoal(Goal):
     """
 
     playback: Playback
+    own: Playback = field(init=False)
+    at_rates: list[Playback] = field(default_factory=list)
     request: PlayRequest
     speed: float
     fastest: float
@@ -165,6 +176,9 @@ class MotionGoal(Goal):
     blended_rows: int = 0
     holds: list[float] = field(default_factory=list)
     turned: Floats = field(default_factory=lambda: np.zeros(1))
+
+    def __post_init__(self) -> None:
+        self.own = self.playback
 
     @property
     def motion(self) -> str:
@@ -196,6 +210,18 @@ class MotionGoal(Goal):
     def frames_per_tick(self) -> float:
         """How many frames of its file lie between two rows."""
         return self.plan.frames_per_tick
+
+    def _at_rate(self, rate_hz: float) -> Playback | None:
+        laid_out = (one for one in (self.own, *self.at_rates) if one.plan.rate_hz == rate_hz)
+        return next(laid_out, None)
+
+    def has_rate(self, rate_hz: float) -> bool:
+        """Whether it was laid out at so many rows a second."""
+        return self._at_rate(rate_hz) is not None
+
+    def take_rate(self, rate_hz: float | None) -> None:
+        """Be played at so many rows a second, where it was laid out so; at its own otherwise."""
+        self.playback = (rate_hz and self._at_rate(rate_hz)) or self.own
 
     @property
     def is_additive(self) -> bool:

@@ -6,6 +6,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from ...planning import (
     PlanError,
     PlaybackError,
     ToleranceError,
+    at_rate,
     clock_acceleration,
     clock_acceleration_of,
     conflict_of,
@@ -37,6 +39,7 @@ from ...planning import (
     plan_pose,
     refuse_out_of_reach,
     whole,
+    whole_of,
 )
 from ...trajectory import FULL_RAMP, OnlineLimits, Route, Track, longest_stop
 from .follow_goal import FollowGoal
@@ -121,6 +124,7 @@ class GoalPlanner:
         self._library = library
         self.clock = clock
         self._tracks = SharedTracks(name)
+        self._at_rates: WeakValueDictionary[tuple[Plan, float], Plan] = WeakValueDictionary()
         self._added: _Added | None = None
 
     @property
@@ -146,6 +150,21 @@ class GoalPlanner:
         """Return the playback of a sequence, as often as a request asks for it; raises RequestError."""
         playback = replace(whole(sequence.plan, sequence.markers), begins=sequence.begins)
         return self._laid_out(playback, request)
+
+    def at_rate(self, goal: MotionGoal, rate_hz: float) -> Playback:
+        """Return the playback of a goal at another rate; takes as long as to plan its motion.
+
+        Raises RequestError where that would break a limit.
+        """
+        own = goal.own.plan
+        plan = self._at_rates.get((own, rate_hz))
+        if plan is None:
+            try:
+                plan = at_rate(own, rate_hz, self.joint_map, self._settings)
+            except PlanError as error:
+                raise RequestError.of("INVALID_MOTION", shortened(str(error), LONGEST_REASON)) from error
+            self._at_rates[own, rate_hz] = plan
+        return self._laid_out(whole_of(plan, goal.own), goal.request)
 
     def _laid_out(self, playback: Playback, request: PlayRequest) -> Playback:
         try:
@@ -461,10 +480,11 @@ class GoalPlanner:
             yield fds, fds[-1] if is_lent else self._tracks.fd(playback.plan)
 
     def blend_of(self, before: MotionGoal, goal: MotionGoal, held: Sequence[float]) -> Blend:
-        """Plan how a goal flows into another, at the speeds of both; `held` is where other joints hold.
+        """Plan how a goal flows into another, at its rate, and the speeds of both.
 
-        Raises RequestError if it would break a limit, or does not fit.
+        `held` is where other joints hold. Raises RequestError if it would break a limit, or does not fit.
         """
+        goal.take_rate(before.rate_hz)
         for playback in (before.playback, goal.playback):
             self._refuse_unchecked(playback.plan)
         speed = max(before.speed, goal.speed)

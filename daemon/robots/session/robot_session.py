@@ -251,6 +251,11 @@ class RobotSession:
         return [self.goal, *self.beside] if self.goal else [*self.beside]
 
     @property
+    def rate_hz(self) -> float | None:
+        """Of the rows of all that plays, which is the same; None where none are played."""
+        return next((goal.plan.rate_hz for goal in self.goals if goal.plan is not None), None)
+
+    @property
     def rests(self) -> bool:
         """Whether nothing plays, waits or is about to begin, and nothing moves."""
         return not (self.goals or self.begin or self.queue) and self.state not in ACTIVE
@@ -611,6 +616,8 @@ class RobotSession:
         """
         if self.known.reference is None:
             raise RequestError("OFFLINE", self._robot, "the robot went offline", self.message)
+        if isinstance(goal, MotionGoal):
+            goal.take_rate(self.rate_hz)
         self.sent, answer = self._outlet.begin(goal, self.known.reference)
         goal.number = self.sent
         if goal.is_beside:

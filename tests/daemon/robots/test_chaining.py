@@ -263,21 +263,6 @@ async def test_a_blend_that_breaks_a_limit_is_refused_with_those_that_would_do(r
     )
 
 
-OTHER_RATE = (
-    "slow: it cannot be blended; wave has 200 rows/s and slow 100; play both in a sequence, or leave "
-    "blend_s out"
-)
-
-
-async def test_motions_at_other_rates_are_refused_by_name(rig: Rig) -> None:
-    write_seq(rig.folder / "motions" / "slow.seq", sweep(2.0, 100), JOINTS, 100)
-    async with rig.running() as registry:
-        await play(rig, registry, "wave")
-        refusal = await refused(registry, "play", motion="slow", on_busy="queue", blend_s=0.5)
-        await ask(registry, "stop")
-    assert refusal == ("INVALID_MOTION", OTHER_RATE)
-
-
 # -- what takes over --------------------------------------------------------------------------------------
 
 
