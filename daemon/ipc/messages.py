@@ -17,6 +17,8 @@ from ..trajectory import Passes
 
 OFF = -1.0
 """The tolerance of a joint that has none, and the time of a wait for ever."""
+FURTHEST_S = 60.0
+"""A chunk that begins later has a wrong time: while it waits, nobody would have to send another."""
 MOST_ROWS, MOST_VALUES = 1000, 6000
 """Of a `Chunk`, which has to fit in one packet: rows, and positions in all of them."""
 HURRY = signal.SIGUSR1

@@ -136,7 +136,7 @@ class FollowRequests:
             velocities = self._velocities(goal, goal.twist, np.array(values))
         elif len(values) != len(goal.joints):
             raise ValueError(f"it has {len(values)} values; {len(goal.joints)} joints are followed")
-        return messages.Target(goal.goal_id, positions, velocities, request.sent_at, time.time())
+        return messages.Target(goal.goal_id, positions, velocities, _sent_at(request), time.time())
 
     def _velocities(self, goal: FollowGoal, twist_map: TwistMap, twist: Floats) -> list[float | None]:
         """Return what gives a frame a twist, where the robot is by the newest of its setpoints."""
@@ -160,5 +160,20 @@ def _chunk_of(goal: FollowGoal, request: ChunkRequest) -> messages.Chunk:
         raise ValueError(f"a row has not one value for each of the {joints} joints that are followed")
     period_s = request.period_s or 0.0
     times = request.times or [row * period_s for row in range(len(request.positions))]
-    begins_at, sent_at = request.start_at, request.sent_at
-    return messages.Chunk(goal.goal_id, request.positions, times, begins_at, sent_at, time.time())
+    if request.start_at is not None:
+        _refuse_far("start_at", request.start_at)
+    sent_at, taken_at = _sent_at(request), time.time()
+    return messages.Chunk(goal.goal_id, request.positions, times, request.start_at, sent_at, taken_at)
+
+
+def _sent_at(request: Target) -> float | None:
+    """Return when a target was sent; raises ValueError where that would make all others older for long."""
+    if request.sent_at is not None:
+        _refuse_far("sent_at", request.sent_at)
+    return request.sent_at
+
+
+def _refuse_far(key: str, at: float) -> None:
+    ahead_s = at - time.time()
+    if ahead_s > messages.FURTHEST_S:
+        raise ValueError(f"{key} is {ahead_s:.1f} s from now; at most {messages.FURTHEST_S:g} s are allowed")

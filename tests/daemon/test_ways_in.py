@@ -167,7 +167,8 @@ async def test_a_target_that_was_sent_before_the_last_one_is_dropped_over_each_w
         await asyncio.sleep(PERIOD_S)
         await it.send(way, TARGET, goal_id=goal_id, positions=[0.3, 0.3], sent_at=sent_at - 1.0 + 0.01 * step)
     event = data_of(await it.observer.until("motiond/arm/event"))
-    assert event["message"] == "no target came for 0.5 s; the robot stops softly and holds"
+    older = "no target came for 0.5 s but 20 older than the last, by sent_at"
+    assert event["message"] == f"{older}; the robot stops softly and holds"
     assert asyncio.get_running_loop().time() - began_s == pytest.approx(0.5, abs=0.05)
     facts = (await it.result(goal_id))["details"]["follow"]
     assert (facts["targets"], facts["dropped"]) == (1, 20)

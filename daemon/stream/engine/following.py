@@ -113,7 +113,9 @@ class Following:
         now_s = self._schedule.clock.now()
         pursuit.note_written(time.time() - (now_s - written_s))
         if now_s > self._silent_at_s and self._player.state is FOLLOWING:
-            message = f"no target came for {pursuit.timeout_s:g} s; the robot stops softly and holds"
+            older = pursuit.dropped_since
+            why = f" but {older} older than the last, by sent_at" if older else ""
+            message = f"no target came for {pursuit.timeout_s:g} s{why}; the robot stops softly and holds"
             self._report(messages.Happened("follow_timeout", message, {"goal_id": pursuit.goal_id}))
             self._player.stop(ResultCode.CANCELED, message)
         if now_s >= self._report_at_s:

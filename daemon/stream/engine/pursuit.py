@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...ipc.messages import MOST_ROWS, Chunk
+from ...ipc.messages import FURTHEST_S, MOST_ROWS, Chunk
 from ...trajectory import FULL_RAMP, OnlineGenerator, OnlineLimits, Transmission, slack_of
 from .execution import Tolerances
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ...ipc.messages import Follow, Setup, Target
     from ..timing import Schedule
 
-FURTHEST_S = 60.0
-"""A chunk that begins later has a wrong time: while it waits, nobody would have to send another."""
 ROUNDING = 1e-12
 """In rad or m: so far joints that keep in step with others stay within their limits, as sums are rounded."""
 NEWEST = 1000
@@ -65,6 +63,7 @@ class Pursuit:
     - `goal_id`, `rate_hz`: its own
     - `path` (Tolerances): how far the feedback may be from the setpoints
     - `timeout_s`: without a target for so long it is to end
+    - `dropped_since`: how many targets were dropped since the last that was taken, as they are older
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class Pursuit:
         self._sent_at = -math.inf
         self._unwritten: list[float] = []
         self._latencies: deque[float] = deque(maxlen=NEWEST)
-        self._targets = self._clipped = self._dropped = self._refused = 0
+        self._targets = self._clipped = self._dropped = self._refused = self.dropped_since = 0
 
     def _joint_limits(self, limits: FollowLimits) -> OnlineLimits:
         """Return what joints with targets may do, so that those in step with them keep their limits, too."""
@@ -119,10 +118,12 @@ class Pursuit:
         sent_at = message.sent_at
         if sent_at is not None and sent_at < self._sent_at:
             self._dropped += 1
+            self.dropped_since += 1
             return False
         self._sent_at = self._sent_at if sent_at is None else sent_at
         self._clipped += act()
         self._targets += 1
+        self.dropped_since = 0
         if len(self._unwritten) < NEWEST:
             self._unwritten.append(message.taken_at if sent_at is None else sent_at)
         return True

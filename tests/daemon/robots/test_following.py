@@ -212,6 +212,8 @@ async def test_what_is_beyond_a_limit_is_clipped_and_what_was_overtaken_dropped_
     await asyncio.sleep(1.0)  # the time-out, which what was dropped has not renewed
     result = await follower.rig.rest_after(goal_id)
     assert (result["code"], follower.events) == ("CANCELED", ["follow_timeout"])
+    older = "no target came for 1 s but 40 older than the last, by sent_at"
+    assert result["message"] == f"{older}; the robot stops softly and holds"
     counts = {key: result["details"]["follow"][key] for key in ("targets", "clipped", "dropped", "refused")}
     assert counts == {"targets": 1, "clipped": 1, "dropped": 40, "refused": 0}
     positions = read_trace(follower.rig.folder / "trace.npy")["position"]
@@ -400,6 +402,25 @@ async def test_a_chunk_that_does_not_fit_is_refused(
     goal_id = await follower.starts()
     reply = await reply_to(follower.registry, "follow/chunk", goal_id=goal_id, **keys)
     assert (reply["code"], problem in reply["error"]) == ("INVALID_REQUEST", True)
+
+
+@pytest.mark.parametrize(
+    ("verb", "keys"),
+    [
+        ("target", {"positions": [0.1, 0.1], "sent_at": 90.0}),
+        ("chunk", {"positions": [[0.1, 0.1]], "period_s": 0.1, "sent_at": 90.0}),
+        ("chunk", {"positions": [[0.1, 0.1]], "period_s": 0.1, "start_at": 90.0}),
+    ],
+)
+async def test_a_time_far_from_now_is_refused_as_it_would_keep_all_others_out(
+    follower: Follower, verb: str, keys: dict[str, Any]
+) -> None:
+    goal_id, now = await follower.starts(), time.time()
+    times = {key: now + keys[key] for key in ("sent_at", "start_at") if key in keys}
+    body = keys | times | {"goal_id": goal_id}
+    refusal = await refused(follower.registry, f"follow/{verb}", **body)
+    problem = f"{next(iter(times))} is 90.0 s from now; at most 60 s are allowed"
+    assert refusal == ("INVALID_REQUEST", f"arm/follow: {problem}; correct it")
 
 
 # -- control ------------------------------------------------------------------------------------------------
