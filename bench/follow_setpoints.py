@@ -157,8 +157,8 @@ def _off(tick: int, position: Floats) -> float:
 def _ruckig(joints: int) -> tuple[InputParameter, Callable[[], Floats]]:
     """Return the input of a ruckig with the loop's limits, and what makes it take a step."""
     with holding(joints, NAME) as (loop, _):
-        found = FollowLimits(loop.setup, loop.driver.limits)
-    limits = OnlineLimits(found.lower, found.upper, found.velocity, found.acceleration, found.jerk)
+        own = FollowLimits(loop.setup, loop.driver.limits)
+    limits = OnlineLimits(own.lower, own.upper, own.velocity, own.acceleration, own.jerk)
     ruckig, wanted, after = Ruckig(joints, 1.0 / RATE_HZ), limits.ruckig_input(), OutputParameter(joints)
 
     def step() -> Floats:

@@ -307,11 +307,11 @@ class HttpTransport(MessageTransport):
     async def _post(self, path: str, verb: str, payload: dict[str, Any]) -> None:
         """Send a target as a frame; a page of all robots takes none, but passes requests on.
 
-        A frame has no lease, so that the first target with one goes as a request.
+        A frame has no lease: a new connection has to show it first.
         """
-        lease = payload.get("lease")
-        is_shown, self._shown[path] = lease == self._shown.get(path), lease
-        frame = target_frame(payload) if is_shown and not self._is_fleet else None
+        frame = None if self._is_fleet else target_frame(payload)
+        if frame is not None and (lease := payload.get("lease")) not in {None, self._shown.get(path)}:
+            await super()._post(path, "lease/renew", {"lease": lease})
         if frame is None:
             await super()._post(path, verb, payload)
         elif self._socket is not None:
@@ -327,6 +327,8 @@ class HttpTransport(MessageTransport):
     async def ask(self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
         """Send a request and return the answer; those to groups and the daemon go by HTTP itself."""
         if path and not path.startswith(GROUP):
+            if "lease" in payload:
+                self._shown[path] = payload["lease"]
             return await super().ask(path, verb, payload, deadline)
         import aiohttp  # noqa: PLC0415 - loaded already
 

@@ -279,4 +279,4 @@ def _newest(before: dict[str, Any] | None, payload: dict[str, Any]) -> dict[str,
 
 
 def _filled(values: Sequence[float | None], before: Sequence[float | None]) -> list[float | None]:
-    return [other if one is None else one for one, other in zip(values, before, strict=True)]
+    return [last if value is None else value for value, last in zip(values, before, strict=True)]

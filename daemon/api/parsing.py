@@ -270,6 +270,8 @@ def _problem(
     own = found.get("ctx", {}).get("error")
     # pydantic: "Input should be …", "String should have …"
     reason = str(own) if own else f"it must {found['msg'].partition(' should ')[2] or found['msg']}"
+    if not path:  # of the whole request, which may hold a lease that no log is to show
+        return RequestProblem(raw.where, reason, hint="correct it")
     return RequestProblem(
         raw.where, f"'{key}' is {reprlib.repr(found['input'])}", reason, "correct it", field
     )

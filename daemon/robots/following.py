@@ -147,9 +147,9 @@ class FollowRequests:
         if held is None:
             raise ValueError("where the robot is to be is not known yet")
         positions = np.where(np.isfinite(newest), newest, held)
-        found = twist_map.velocities(positions, twist)
-        goal.slowed_by = found.slowed_by
-        return [*found.velocities.tolist()]
+        joints = twist_map.velocities(positions, twist)
+        goal.slowed_by = joints.slowed_by
+        return [*joints.velocities.tolist()]
 
 
 def _chunk_of(goal: FollowGoal, request: ChunkRequest) -> messages.Chunk:

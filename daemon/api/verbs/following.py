@@ -132,7 +132,7 @@ class ChunkRequest(Request):
             raise ValueError("it must have either period_s or times")
         if times is not None and len(times) != rows:
             raise ValueError(f"it has {rows} rows and {len(times)} times; each row has one")
-        if times is not None and any(one >= other for one, other in pairwise(times)):
+        if times is not None and any(before >= after for before, after in pairwise(times)):
             raise ValueError("its times must ascend")
         if sum(map(len, self.positions)) > CHUNK_VALUES:
             raise ValueError(f"it must have at most {CHUNK_VALUES} values")

@@ -37,17 +37,17 @@ def leader_of(robot: Robot, robots: Mapping[str, Robot], request: StartFollowReq
     if robot.name in (chain := _chain(request.leader, robots)):
         reason = " follows ".join(chain) if len(chain) > 1 else "it would follow itself"
         raise RequestError("NOT_ALLOWED", robot.name, problem, reason, "choose another leader")
-    leader = robots[request.leader]
+    leading = robots[request.leader]
     try:
-        match = match_joints(leader.library.joint_map, robot.library.joint_map, _map_of(request))
+        match = match_joints(leading.library.joint_map, robot.library.joint_map, _map_of(request))
     except JointMapError as error:
         raise RequestError.of("INVALID_REQUEST", error) from error
     now_s = asyncio.get_running_loop().time()
-    found = Leader(leader, match, min(request.timeout_s / 2.0, LONGEST_S), now_s)
-    if found.measure(now_s) is None:
-        reason = found.lost or "nothing was measured yet"
+    leader = Leader(leading, match, min(request.timeout_s / 2.0, LONGEST_S), now_s)
+    if leader.measure(now_s) is None:
+        reason = leader.lost or "nothing was measured yet"
         raise RequestError("NOT_ALLOWED", robot.name, problem, reason)
-    return found
+    return leader
 
 
 def _chain(name: str, robots: Mapping[str, Robot]) -> list[str]:

@@ -69,4 +69,4 @@ def _filled(
 ) -> list[float | None] | None:
     if values is None or before is None:
         return values
-    return [other if one is None else one for one, other in zip(values, before, strict=True)]
+    return [last if value is None else value for value, last in zip(values, before, strict=True)]

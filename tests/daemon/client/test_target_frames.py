@@ -52,7 +52,7 @@ class Socket:
         self.transport._take_message(json.dumps(answer))
 
 
-async def test_the_first_target_of_each_connection_shows_the_lease_and_the_others_are_frames() -> None:
+async def test_a_new_connection_shows_the_lease_before_it_sends_frames() -> None:
     transport = HttpTransport("http://there", lambda _: None)
     socket = transport._socket = Socket(transport)
     for _ in range(2):
@@ -61,5 +61,6 @@ async def test_the_first_target_of_each_connection_shows_the_lease_and_the_other
             transport.post("arm", "follow/target", {"goal_id": GOAL, "positions": [0.1], "lease": "secret"})
             await asyncio.sleep(0.01)
     await transport.close()
-    assert [type(one) for one in socket.sent] == [str, bytes, bytes] * 2
-    assert json.loads(socket.sent[0])["body"]["lease"] == "secret"
+    assert [type(one) for one in socket.sent] == [str, bytes, bytes, bytes] * 2
+    shown = json.loads(socket.sent[0])
+    assert (shown["robot"], shown["verb"], shown["body"]) == ("arm", "lease/renew", {"lease": "secret"})

@@ -384,24 +384,23 @@ async def test_a_chunk_may_have_a_thousand_rows_over_every_transport(follower: F
     assert more["error"].startswith("arm/follow/chunk: 'positions' is ")
 
 
-CHUNKS: list[tuple[dict[str, Any], str]] = [
-    (
-        {"positions": [[0.1]], "period_s": 0.1},
-        "a row has not one value for each of the 2 joints that are followed",
-    ),
-    ({"positions": [[0.1, 0.1]]}, "it must have either period_s or times"),
-    ({"positions": [[0.1, 0.1]], "times": [0.0, 0.1]}, "it has 1 rows and 2 times; each row has one"),
-    ({"positions": [[0.1, 0.1]] * 2, "times": [0.1, 0.1]}, "its times must ascend"),
-]
-
-
-@pytest.mark.parametrize(("keys", "problem"), CHUNKS)
-async def test_a_chunk_that_does_not_fit_is_refused(
-    follower: Follower, keys: dict[str, Any], problem: str
-) -> None:
-    goal_id = await follower.starts()
-    reply = await reply_to(follower.registry, "follow/chunk", goal_id=goal_id, **keys)
-    assert (reply["code"], problem in reply["error"]) == ("INVALID_REQUEST", True)
+async def test_a_chunk_that_does_not_fit_is_refused(follower: Follower) -> None:
+    goal_id, row = await follower.starts(timeout_s=5.0), [0.1, 0.1]
+    chunks: list[tuple[dict[str, Any], str]] = [
+        (
+            {"positions": [[0.1]], "period_s": 0.1},
+            "arm/follow: a row has not one value for each of the 2 joints that are followed",
+        ),
+        ({"positions": [row], "lease": "secret"}, "arm/follow/chunk: it must have either period_s or times"),
+        (
+            {"positions": [row], "times": [0.0, 0.1]},
+            "arm/follow/chunk: it has 1 rows and 2 times; each row has one",
+        ),
+        ({"positions": [row] * 2, "times": [0.1, 0.1]}, "arm/follow/chunk: its times must ascend"),
+    ]
+    for keys, problem in chunks:
+        reply = await reply_to(follower.registry, "follow/chunk", goal_id=goal_id, **keys)
+        assert (reply["code"], reply["error"]) == ("INVALID_REQUEST", f"{problem}; correct it")
 
 
 @pytest.mark.parametrize(
