@@ -260,10 +260,8 @@ class StreamLoop:
     def _tick(self, due: int, lateness_s: float) -> None:
         player, layers, clock, schedule = self.player, self._layers, self.clock, self.schedule
         ticks = 1 if due == 1 else schedule.ticks_to_move(due, lateness_s, active=layers.active)
-        player.tick(ticks, due)
         schedule.ticked_s = schedule.deadline_s + (due - 1) * schedule.period_s
-        if layers.any:
-            layers.tick(ticks, due)
+        self._move(ticks, due)
         begun_s = clock.now()
         self._write()
         written_s = clock.now()
@@ -294,6 +292,14 @@ class StreamLoop:
         self.ring.put(self.record.data)
         while player.passed:
             self._outbox.append(self._reached(player.passed.pop(0), lateness_s))
+
+    def _move(self, ticks: int, due: int) -> None:
+        try:
+            self.player.tick(ticks, due)
+            if self._layers.any:
+                self._layers.tick(ticks, due)
+        except Exception as error:  # noqa: BLE001 - who cannot work out where to go must halt, not end
+            self._fault("tick", error, "the next setpoint could not be worked out, so the robot halts; ")
 
     def _watch(self, now_s: float) -> None:
         """Stop what moves if the daemon is silent, and compare feedback with what is allowed."""
@@ -337,7 +343,7 @@ class StreamLoop:
         if self.player.state is State.FAULT:
             return
         if not isinstance(error, DriverError):
-            log.error("%s: the driver failed in %s", self.setup.robot, during, exc_info=error)
+            log.error("%s: failed in %s", self.setup.robot, during, exc_info=error)
         code = ResultCode.COMM_LOST if isinstance(error, CommunicationLost) else ResultCode.HARDWARE_FAULT
         message = f"{reason}{error}" or type(error).__name__
         self._happened("fault", message)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from ruckig import RuckigError
 
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.ipc.states import State
 from motiond.daemon.trajectory import WAY_BACK
+from motiond.daemon.trajectory.online import OnlineGenerator
 from tests.daemon.stream.followed import BOUNDS, LOWER, UPPER, VELOCITY, Followed, assert_within
 from tests.daemon.stream.test_loop import JOINTS, START, LateClock
 
@@ -365,6 +367,30 @@ def test_an_emergency_stop_ends_it_at_once_also_while_it_brakes(robot: Followed)
     robot.send(messages.Estop())
     assert robot.come_to_rest().code == "ESTOP"
     assert robot.state() is State.ESTOPPED
+
+
+def test_a_braking_that_cannot_be_worked_out_halts_the_robot_at_once_and_is_told(
+    robot: Followed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot.follow()
+    robot.target(1.2, 1.5)
+    robot.step(30)
+    moved = robot.loop.player.position.copy()
+
+    def fails(*_: object) -> None:
+        raise RuckigError("no step 1")
+
+    monkeypatch.setattr(OnlineGenerator, "_braked_rows", fails)
+    robot.end()
+    robot.step(3)
+    message = "the next setpoint could not be worked out, so the robot halts; no step 1"
+    assert [(one.goal_id, one.code, one.message) for one in robot.ends()] == [
+        ("follow-1", "HARDWARE_FAULT", message)
+    ]
+    assert robot.events_of("fault") == [message]
+    assert robot.state() is State.FAULT
+    assert (robot.loop.player.position == moved).all()
+    assert (robot.setpoints()["reference_position"][-3:] == moved).all()
 
 
 @pytest.mark.parametrize(
