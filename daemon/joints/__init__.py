@@ -13,10 +13,9 @@ from .description import has_ends, load_model, make_joint_map, missing_limits, r
 from .gravity import with_gravity
 from .joint_map import ROUNDING, JointMap, JointMapError, Limits, Unit, build_joint_map, with_rounding
 from .stops import with_stops
-from .twist import COMPONENTS, TwistError, TwistMap
+from .twist import TwistError, TwistMap
 
 __all__ = [
-    "COMPONENTS",
     "NEVER_FAILS",
     "ROUNDING",
     "JointBounds",

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 Reference: TypeAlias = Literal["base", "tool"]
 Component: TypeAlias = Literal["vx", "vy", "vz", "wx", "wy", "wz"]
-COMPONENTS: tuple[Component, ...] = get_args(Component)
 
 QUOTE = "'"
 SINGULAR = 0.05
@@ -83,8 +82,8 @@ class TwistMap:
     reference : {"base", "tool"}
         Whose axes twists are along: of the frame in which the description places the robot, or of `frame`.
     free : collection of str
-        Components of twists that come as they may, of `COMPONENTS`: an arm of three joints can place its
-        tool, but not turn it at the same time.
+        Components of twists that come as they may: an arm of three joints can place its tool, but not turn
+        it at the same time.
     velocity : ndarray, shape (joints of the map,)
         The greatest speeds, finite, in rad/s or m/s.
 
@@ -110,7 +109,7 @@ class TwistMap:
             raise TwistError(f"{joint_map.robot}: frame '{frame}' cannot be moved; {reason}; set `model`")
         self._model, self._map, self._frame = model, joint_map, frame
         self._is_tool = reference == "tool"
-        self._asked = np.array([component not in free for component in COMPONENTS])
+        self._asked = np.array([component not in free for component in get_args(Component)])
         self._numbers = [joint_map.joints.index(name) for name in joints]
         self._columns = _columns(model)
         self._speeds = velocity

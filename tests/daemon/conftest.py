@@ -230,7 +230,6 @@ class Robots:
         self.handled: list[tuple[str, str, dict[str, Any]]] = []
         self.taken: list[tuple[str, Target]] = []
         self.following: dict[str, str] = {}
-        self.refused: list[str] = []
         self.asked_by: str | None = None
         self.gate = asyncio.Event()
         self.gate.set()
@@ -260,7 +259,7 @@ class Robots:
         if goal_id not in self.following:
             problem, reason = f"no goal '{goal_id}' follows", "it has ended, or never began"
             raise RequestError("UNKNOWN_GOAL", "", problem, reason, "begin one by follow/start")
-        return Follower(self.following[goal_id], 1, lambda: self.refused.append(goal_id))
+        return Follower(self.following[goal_id], 1, lambda: None)
 
     @property
     def targets(self) -> list[tuple[str, dict[str, Any]]]:
