@@ -27,6 +27,7 @@ class RecordingAbout:
 
     - `daemon`: its id; `driver`: its type; `version`: of motiond
     - `joints`: in the order of the ring; `units`: `rad` or `m` for each of them
+    - `continuous`: the joints that turn without end
     - `unix_less_monotonic_s`: what is added to monotonic times to have Unix time; one number for the whole
       file, so that periods stay what they are
     - `why`: what asked for it
@@ -45,6 +46,7 @@ class RecordingAbout:
     clock: ClockState
     why: Why
     name: str = ""
+    continuous: tuple[str, ...] = ()
     description: RobotDescription | None = None
 
     def metadata(self, first_tick: int | None, hashes: Mapping[str, str]) -> dict[str, str]:
@@ -63,6 +65,7 @@ class RecordingAbout:
             "clock_source": clock.source or "",
             "clock_estimated_error_s": shown(clock.estimated_error_s),
             **{f"unit {joint}": unit for joint, unit in zip(self.joints, self.units, strict=True)},
+            **{f"continuous {joint}": "true" for joint in self.continuous},
             **{f"sha256 {name}": digest for name, digest in hashes.items()},
         }
 

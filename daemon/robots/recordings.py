@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -49,6 +50,7 @@ def make_recordings(
             version=VERSION,
             joints=joint_map.joints,
             units=joint_map.units,
+            continuous=tuple(compress(joint_map.joints, joint_map.continuous)),
             unix_less_monotonic_s=recording.offset_s,
             began_unix_s=recording.began_unix_s,
             clock=clock.state,

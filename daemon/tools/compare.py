@@ -38,6 +38,7 @@ class PlayedRows:
     - `times`: in s, from the first row, shape (rows,)
     - `positions`: in rad or m, NaN where nothing is known, shape (rows, joints)
     - `code`: how it ended, where that is known
+    - `continuous`: the joints that turn without end, where that is known
     """
 
     name: str
@@ -46,6 +47,7 @@ class PlayedRows:
     times: Floats
     positions: Floats
     code: str | None = None
+    continuous: frozenset[str] = frozenset()
 
     @property
     def period_s(self) -> float:
@@ -161,9 +163,9 @@ def runs_in(path: Path, source: RunSource) -> list[PlayedRows]:
 
 def rows_of(motion: Motion, code: str | None = None) -> PlayedRows:
     """Return the rows of a motion as what was played."""
-    return PlayedRows(
-        motion.name, _joints(motion), _units(motion), motion.times - motion.times[0], motion.positions, code
-    )
+    continuous = frozenset(motion.metadata.get("continuous", ()))
+    times = motion.times - motion.times[0]
+    return PlayedRows(motion.name, _joints(motion), _units(motion), times, motion.positions, code, continuous)
 
 
 def _joints(motion: Motion) -> tuple[str, ...]:
@@ -192,6 +194,7 @@ def _trace_in(path: Path, motion: Motion, source: RunSource) -> PlayedRows | Non
         states, frames = arrays["state"], arrays["frame"]
         positions = arrays[f"{source}_position"]
         code = str(arrays["result"])
+        turning = arrays["joints"][arrays["continuous"]].tolist() if "continuous" in arrays else ()
     played = np.flatnonzero(states == "playing")
     if not played.size:
         reason = "the motion did not come to its first row"
@@ -202,14 +205,18 @@ def _trace_in(path: Path, motion: Motion, source: RunSource) -> PlayedRows | Non
     # The tick in which the approach ends puts out the first row, too.
     first += first > 0 and first + 1 < frames.size and bool(frames[first] == frames[first + 1])
     times = motion.times[first:] - motion.times[first]
-    return PlayedRows(motion.name, _joints(motion), _units(motion), times, positions[first:], code)
+    rows = times, positions[first:], code, frozenset(turning)
+    return PlayedRows(motion.name, _joints(motion), _units(motion), *rows)
 
 
 # -- comparing ----------------------------------------------------------------------------------------------
 
 
 def compare(one: PlayedRows, other: PlayedRows, bounds: Bounds) -> RunDifference:
-    """Compare two runs, row by row from the first; at other rates, at the times of the first one's rows."""
+    """Compare two runs, row by row from the first; at other rates, at the times of the first one's rows.
+
+    Whole turns by which a joint that turns without end is away at the beginning do not count.
+    """
     slower_s = max(one.period_s, other.period_s)
     notes, at, sampled = [], one.times, other.positions
     common = min(one.times.size, other.times.size)
@@ -221,21 +228,20 @@ def compare(one: PlayedRows, other: PlayedRows, bounds: Bounds) -> RunDifference
         at = one.times[one.times <= other.times[-1] + SAME_ROW * slower_s]
         common = at.size
         sampled = interpolate(at, other.times, other.positions, "linear")
-    differences = tuple(
-        _difference(
-            name,
-            one.units.get(name) or other.units.get(name) or "rad",
-            at[:common],
-            (one.positions[:common, column], sampled[:common, other.joints.index(name)]),
-            bounds,
-        )
-        for column, name in enumerate(one.joints)
-        if name in other.joints
-    )
+    differences = []
+    for column, name in enumerate(one.joints):
+        if name not in other.joints:
+            continue
+        values, others = one.positions[:common, column], sampled[:common, other.joints.index(name)]
+        if name in one.continuous | other.continuous and (turns := _turns_between(values, others)):
+            notes.append(f"joint '{name}' begins {turns:+d} turns away in the other")
+            others = others - 2.0 * np.pi * turns
+        unit = one.units.get(name) or other.units.get(name) or "rad"
+        differences.append(_difference(name, unit, at[:common], (values, others), bounds))
     return RunDifference(
         (one.name, other.name),
         (one.times.size, other.times.size),
-        differences,
+        tuple(differences),
         tuple(_others(one, other, slower_s)),
         tuple(notes),
     )
@@ -243,6 +249,12 @@ def compare(one: PlayedRows, other: PlayedRows, bounds: Bounds) -> RunDifference
 
 def _are_same(times: Floats, others: Floats, period_s: float) -> bool:
     return bool(np.all(np.abs(times - others) <= SAME_ROW * period_s))
+
+
+def _turns_between(values: Floats, others: Floats) -> int:
+    """Return by how many whole turns the others are away, in the first row that is known of both."""
+    away = others - values
+    return int(np.rint(away[np.isfinite(away)][:1] / (2.0 * np.pi)).sum())
 
 
 def _others(one: PlayedRows, other: PlayedRows, slower_s: float) -> Iterator[str]:

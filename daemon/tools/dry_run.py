@@ -233,6 +233,7 @@ def _arrays(
         "motion": goal.motion,
         "joints": list(joint_map.joints),
         "units": list(joint_map.units),
+        "continuous": joint_map.continuous,
         "rate_hz": goal.rate_hz,
         "result": result["code"],
         "message": result["message"],

@@ -259,6 +259,7 @@ def _motion(
             "topic": topic,
             "start_ns": joined.start_ns,
             "units": units,
+            "continuous": own.continuous(),
         },
         warnings=problems.oddities,
     )

@@ -161,6 +161,10 @@ class OwnRecording:
         stated = {joint: self.about.get(f"unit {joint}") for joint in self.joints}
         return {joint: unit for joint, unit in stated.items() if unit in {"rad", "m"}}
 
+    def continuous(self) -> list[str]:
+        """Return the joints that turn without end, where the file states it."""
+        return [joint for joint in self.joints if self.about.get(f"continuous {joint}") == "true"]
+
     def ticks(self, records: Iterable[Record]) -> Iterator[Ticks]:
         """Return the ticks that have a message in each topic, some at a time; their phases are known by then.
 

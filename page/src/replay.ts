@@ -162,7 +162,8 @@ export async function fetchRun(robot: Robot, name: string): Promise<Run | string
 async function fetchOther(robot: Robot, name: string, on: Run): Promise<Opened["other"] | string> {
   const other = await fetchRun(robot, name);
   if (typeof other === "string") return other;
-  const laid = laidOn(on, other);
+  const endless = robot.description.peek()?.joints.filter(({ continuous }) => continuous).map(({ name }) => name);
+  const laid = laidOn(on, other, new Set(endless));
   await new Promise((done) => setTimeout(done)); // to lay many points and to draw them are two tasks
   return { name, run: laid };
 }

@@ -157,9 +157,10 @@ export function firstRowTime({ phases }: Run): number {
 /**
  * Lay another run on the rows of one, both from their motions' first rows on.
  *
- * What the other one does not have, a joint or a time, is NaN.
+ * What the other one does not have, a joint or a time, is NaN. Of joints that turn without end, whole turns that are
+ * between both where they begin are taken away.
  */
-export function laidOn(run: Run, other: Run): Run {
+export function laidOn(run: Run, other: Run, endless: ReadonlySet<string> = new Set()): Run {
   const shift = firstRowTime(other) - firstRowTime(run);
   const columns = run.joints.map((name) => other.joints.indexOf(name));
   const empty = () => new Float32Array(run.feedback.length).fill(NaN);
@@ -172,7 +173,18 @@ export function laidOn(run: Run, other: Run): Run {
       for (const kind of ARRAYS) laid[kind][row * columns.length + k] = between(other, kind, column, place);
     });
   });
+  run.joints.forEach((name, column) => endless.has(name) && turnBack(run, laid, column));
   return { ...run, ...laid, name: other.name, worst: other.worst };
+}
+
+/** Take the whole turns away by which a column is off in the first row of the motion that is known of both. */
+function turnBack(run: Run, laid: Record<Kind, Float32Array>, column: number): void {
+  const first = rowAt(run, firstRowTime(run));
+  const away = columnOf(run, less(laid.feedback, run.feedback), column).find((value, row) => row >= first && !Number.isNaN(value));
+  const turns = Math.round((away ?? 0) / (2 * Math.PI));
+  for (let place = column; place < laid.feedback.length; place += run.joints.length) {
+    for (const kind of ["reference", "feedback"] as const) laid[kind][place]! -= 2 * Math.PI * turns;
+  }
 }
 
 /** Points to draw of a column: null where nothing is known, and once within each gap, so that a curve has one there. */

@@ -85,6 +85,25 @@ test("another run is laid on one where their motions began to play, whatever led
   assert.deepEqual([...less(one.feedback, laid.feedback).subarray(2, 6)], [0, 0, -9, 9]);
 });
 
+test("whole turns between two runs where they begin are taken away from joints that turn without end", () => {
+  const turn = 2 * Math.PI;
+  const began = { phases: [{ time: 0, state: "approaching" }, { time: 1, state: "playing" }] };
+  const one = run([0, 1, 2, 3], [3, 0, 1, 2], began);
+  const later = run([0, 1, 2, 3], [0, turn, 1 + turn, 2 + 2 * turn], began);
+  const turnsOff = (endless: string, kind: "reference" | "feedback") => {
+    const laid = laidOn(one, later, new Set([endless]));
+    return [...columnOf(one, less(laid[kind], one[kind]), 0)].slice(1).map((away) => Math.round((1000 * away) / turn) / 1000);
+  };
+  assert.deepEqual(turnsOff("elbow", "feedback"), [1, 1, 2]);
+  assert.deepEqual(turnsOff("base", "feedback"), [0, 0, 1]);
+  assert.deepEqual(turnsOff("base", "reference"), [0, 0, 1]);
+});
+
+test("where nothing is known of a joint that turns without end, nothing is taken away", () => {
+  const laid = laidOn(run([0, 1], [0, 1]), run([5, 6], [9, 9]), new Set(["base", "wrist"]));
+  assert.deepEqual([...columnOf(laid, laid.feedback, 0)], [NaN, NaN]);
+});
+
 test("a run that followed targets begins with them", () => {
   const phases = [{ state: "idle", time: 0 }, { state: "following", time: 1 }];
   assert.equal(firstRowTime(run([0, 1, 2], [0, 0, 1], { phases })), 1);

@@ -83,9 +83,10 @@ def write(
     attached: Mapping[str, bytes] | None = None,
     *,
     is_finished: bool = True,
+    **changed: Any,
 ) -> Path:
-    """Write a recording in three batches, and return its file."""
-    writer = RecordingWriter(path, about(), unix_time=lambda: BEGAN_S)
+    """Write a recording in three batches, and return its file; `changed` is of what it says of itself."""
+    writer = RecordingWriter(path, about(**changed), unix_time=lambda: BEGAN_S)
     for name, content in (attached or {}).items():
         writer.attach(name, content)
     for batch in np.array_split(rows, 3):

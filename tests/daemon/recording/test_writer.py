@@ -19,7 +19,7 @@ from motiond.daemon.ipc.states import STATES, State
 from motiond.daemon.recording import RecordingWriter, RobotDescription, repair
 from motiond.formats import load_robot
 
-from .recordings import BEGAN_S, JOINTS, about, read, records
+from .recordings import BEGAN_S, JOINTS, about, read, records, write
 
 if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
@@ -101,6 +101,13 @@ def test_a_file_says_of_itself_what_it_is(tmp_path: Path) -> None:
             "motions": "[]",
             "codes": "[]",
         },
+    }
+
+
+def test_a_file_names_the_joints_that_turn_without_end(tmp_path: Path) -> None:
+    about = read(write(tmp_path / "run.mcap", records(5), continuous=("left knee",))).metadata["motiond"]
+    assert {key: value for key, value in about.items() if key.startswith("continuous")} == {
+        "continuous left knee": "true"
     }
 
 

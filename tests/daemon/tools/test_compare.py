@@ -118,6 +118,29 @@ def test_what_only_one_run_knows_differs() -> None:
     assert problems(played(rows), played(rows)) == []
 
 
+def test_whole_turns_at_the_beginning_do_not_count_where_a_joint_turns_without_end() -> None:
+    turn, endless = 2 * np.pi, frozenset({"elbow"})
+    one = played(rising())
+    for turns in (-3, 1):
+        other = played(rising(elbow=turns * turn), continuous=endless)
+        for pair, away in (((one, other), turns), ((other, one), -turns)):
+            found = compare(*pair, Bounds())
+            assert found.problems == []
+            assert found.notes == (f"joint 'elbow' begins {away:+d} turns away in the other",)
+    assert len(problems(one, played(rising(elbow=turn)))) == 1
+    assert len(problems(one, played(rising(slide=turn), continuous=endless))) == 1
+
+
+def test_a_turn_more_on_the_way_counts() -> None:
+    endless, rows = frozenset({"elbow"}), rising(elbow=2 * np.pi)
+    rows[0, 0] = np.nan
+    rows[6:, 0] += 2 * np.pi
+    one = played([[np.nan, 0.0], *rising()[1:]], continuous=endless)
+    (found,) = problems(one, played(rows, continuous=endless))
+    assert found.startswith("joint 'elbow' differs by 6.283 rad at 0.0")
+    assert found.endswith("passed from 0.060 s on in 5 rows")
+
+
 # -- files --------------------------------------------------------------------------------------------------
 
 
@@ -150,21 +173,43 @@ def test_a_trace_is_like_the_next_one_and_unlike_one_at_another_speed(
     assert "joint 'base' differs by " in out
 
 
-def recording(path: Path, goals: int = 2, *, off: float = 0.0) -> Path:
-    """Write a recording of goals of 20 rows; the feedback is `off`."""
+@pytest.mark.slow
+def test_a_trace_and_a_recording_say_which_joints_turn_without_end(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    settings = load_settings(DEMO)
+    joints = settings.robots["arm"].joints
+    limits = joints["base"].limits.model_copy(update={"lower": None, "upper": None})
+    joints["base"] = joints["base"].model_copy(update={"continuous": True, "limits": limits})
+    run = run_dry(settings, "arm", PlayRequest(motion="wave"), traced=True)
+    assert run.trace is not None
+    save_trace(tmp_path / "run.npz", run.trace)
+    assert runs_in(tmp_path / "run.npz", "reference")[0].continuous == {"base"}
+    turn = 2 * np.pi
+    one = recording(tmp_path / "one.mcap", continuous=("hip", "lift"))
+    other = recording(tmp_path / "other.mcap", turned=turn)
+    code, out, _ = run_here(capsys, "compare", one, other)
+    assert code == 1
+    assert "joint 'left knee' differs by 6.283 rad" in out
+    assert "joint 'hip' differs" not in out
+    assert [run.continuous for run in runs_in(one, "feedback")] == [{"hip", "lift"}] * 2
+
+
+def recording(path: Path, goals: int = 2, *, off: float = 0.0, turned: float = 0.0, **about: Any) -> Path:
+    """Write a recording of goals of 20 rows, all of them `turned`; the feedback is `off`."""
     parts, rows = slices(len(JOINTS)), records(30 * goals)
     for goal in range(goals):
         span = slice(30 * goal, 30 * goal + 30)
         states = [State.IDLE] * 3 + [State.APPROACHING] * 5 + [State.PLAYING] * 20 + [State.IDLE] * 2
         rows[span, COLUMN["state"]] = [STATES.index(state) for state in states]
         rows[span, COLUMN["goal"]] = goal + 1
-        rows[span, parts["reference_position"]] = np.linspace(0, goal + 1, 30)[:, None]
-        rows[span, parts["position"]] = np.linspace(0, goal + 1, 30)[:, None] + off
+        rows[span, parts["reference_position"]] = np.linspace(0, goal + 1, 30)[:, None] + turned
+        rows[span, parts["position"]] = np.linspace(0, goal + 1, 30)[:, None] + turned + off
     reports: Reports = [
         ("result", {"goal_id": str(number), "motion": "wave", "code": code, "played_s": 0.02}, 1.0)
         for number, code in enumerate(("SUCCESSFUL", "CANCELED")[:goals])
     ]
-    return write(path, rows, reports)
+    return write(path, rows, reports, **about)
 
 
 def test_the_goals_of_recordings_are_compared_in_their_order(

@@ -104,6 +104,7 @@ def test_the_trace_is_read_by_numpy_alone(rig: Rig, tmp_path: Path) -> None:
         assert {name: trace[name].tolist() for name in trace.files if trace[name].shape in {(), (2,)}} == {
             "joints": list(JOINTS),
             "units": ["rad", "rad"],
+            "continuous": [False, False],
             "robot": "arm",
             "motion": "nod",
             "rate_hz": 200.0,
