@@ -42,6 +42,8 @@ interface Row {
   label: string;
   /** Where it is, in words. */
   place: string;
+  /** What goes to a position by its number. */
+  joint?: DescribedJoint;
 }
 
 function Armed({ robot, jog, joints }: { robot: Robot; jog: Jog; joints: DescribedJoint[] }) {
@@ -65,7 +67,7 @@ function Armed({ robot, jog, joints }: { robot: Robot; jog: Jog; joints: Describ
       </label>
       <p class={jog.ended.value ? "ended bad" : "hint"} role="status">{jog.ended.value || why || (jog.active.value ? "It moves while this is held." : "← and → move what is chosen, ↑ and ↓ choose.")}</p>
       <ul class="pads">
-        {rows.map((row) => <Pads key={row.name} jog={jog} row={row} chosen={chosen} isChosen={row.name === first} why={why} />)}
+        {rows.map((row) => <Pads key={row.name} robot={robot} jog={jog} row={row} chosen={chosen} isChosen={row.name === first} why={why} />)}
       </ul>
       {small.value && <FollowFacts robot={robot} />}
       <GamepadPart robot={robot} jog={jog} />
@@ -73,9 +75,10 @@ function Armed({ robot, jog, joints }: { robot: Robot; jog: Jog; joints: Describ
   );
 }
 
-function rowOf(robot: Robot, { name, unit }: DescribedJoint, column: number): Row {
+function rowOf(robot: Robot, joint: DescribedJoint, column: number): Row {
+  const { name, unit } = joint;
   const position = robot.numbers.value?.feedback.position[column];
-  return { name, label: name, place: `${fixed(position === undefined ? position : factorOf(unit) * position, digitsOf(unit, 3))} ${nameOf(unit)}` };
+  return { name, label: name, place: `${fixed(position === undefined ? position : factorOf(unit) * position, digitsOf(unit, 3))} ${nameOf(unit)}`, joint };
 }
 
 function directionsOf(turnsFree: boolean): Row[] {
@@ -153,6 +156,7 @@ function useKeys(jog: Jog, names: string[], choice: Signal<string>): void {
 }
 
 interface PadsProps {
+  robot: Robot;
   jog: Jog;
   row: Row;
   chosen: Signal<string>;
@@ -162,15 +166,32 @@ interface PadsProps {
 }
 
 /** Back, a lever that springs back to its middle, on. */
-function Pads({ jog, row: { name, label, place }, chosen, isChosen, why }: PadsProps) {
+function Pads({ robot, jog, row: { name, label, place, joint }, chosen, isChosen, why }: PadsProps) {
   const allowed = why ? { disabled: true, title: why } : { disabled: false };
   return (
     <li class={isChosen ? "chosen" : undefined} onPointerDown={() => (chosen.value = name)}>
       <button class="link name" aria-pressed={isChosen} onClick={() => (chosen.value = name)}>{label} <span class="num unit">{place}</span></button>
+      {joint && <GoTo robot={robot} joint={joint} />}
       <Hold jog={jog} name={name} label={label} share={-1} allowed={allowed} />
       <Lever jog={jog} name={name} disabled={allowed.disabled} />
       <Hold jog={jog} name={name} label={label} share={1} allowed={allowed} />
     </li>
+  );
+}
+
+/** A number in the shown unit and Enter go there; it keeps the focus as the robot moves, so that no key jogs instead. */
+function GoTo({ robot, joint: { name, unit, lower, upper } }: { robot: Robot; joint: DescribedJoint }) {
+  const shown = (limit: number | null) => (limit === null ? undefined : factorOf(unit) * limit);
+  const why = refusal(robot, "playNow");
+  const go = (typed: number) => {
+    if (refusal(robot, "playNow") || !Number.isFinite(typed)) return;
+    const position = Math.min(upper ?? Infinity, Math.max(lower ?? -Infinity, typed / factorOf(unit)));
+    void command(robot, "goto", { joints: { [name]: position } });
+  };
+  return (
+    <form onSubmit={(event) => { event.preventDefault(); go((event.currentTarget.elements[0] as HTMLInputElement).valueAsNumber); }}>
+      <input type="number" step="any" required min={shown(lower)} max={shown(upper)} readOnly={why !== ""} placeholder={nameOf(unit)} aria-label={`Go to a position of ${name}, in ${nameOf(unit)}`} title={why || "Go there: a number and Enter"} />
+    </form>
   );
 }
 

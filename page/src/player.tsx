@@ -40,7 +40,7 @@ function Goals({ robot }: { robot: Robot }) {
     <ul class="goals" aria-label="Goals">
       {goals.map((goal) => (
         <li key={goal.goal_id}>
-          <strong>{goal.motion}</strong> <span class="tag">{goal.state}</span> {goal.additive && <span class="tag">added, {Math.round(100 * (goal.weight ?? 1))} %</span>} <span>{goal.joints.join(", ")}</span>{" "}
+          <strong>{goal.motion}</strong> <span class="tag">{goal.state}</span> {goal.additive && <span class="tag">added, {Math.round(100 * (goal.weight ?? 1))} %</span>} <span>{goal.joints.length === robot.jointNames.value.length ? "all joints" : goal.joints.join(", ")}</span>{" "}
           <button title="Stop it softly; what plays beside it plays on" onClick={() => void command(robot, "stop", { goal_id: goal.goal_id })}>Stop {goal.motion}</button>
         </li>
       ))}

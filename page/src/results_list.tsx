@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { dated, fixed } from "./format";
 import type { PastResult, WorstError } from "./protocol";
 import { RecordingLink } from "./recordings";
-import { hasFailed } from "./results";
+import { folded, hasFailed } from "./results";
 import type { Robot } from "./store";
 import { digitsOf, factorOf, nameOf } from "./units";
 
@@ -22,7 +22,7 @@ export function Results({ robot }: { robot: Robot }) {
       <div class="panel-head"><h2>Results</h2><span class="unit">the last ones, as the daemon keeps them</span></div>
       {problem.value && <p class="empty">{problem.value}</p>}
       <ol class="results" aria-label="Results">
-        {list.value.map((result) => <Past key={result.id} robot={robot} result={result} />)}
+        {folded(list.value).map(({ result, times }) => <Past key={result.id} robot={robot} result={result} times={times} />)}
       </ol>
       {more.value && <p class="empty"><button aria-busy={asks.value} onClick={() => asks.peek() || void older()}>Show older ones</button></p>}
       {!list.value.length && <p class="empty">No motion has ended yet.</p>}
@@ -30,13 +30,13 @@ export function Results({ robot }: { robot: Robot }) {
   );
 }
 
-function Past({ robot, result }: { robot: Robot; result: PastResult }) {
+function Past({ robot, result, times }: { robot: Robot; result: PastResult; times: number }) {
   const failed = hasFailed(result.code);
   return (
     <li class={failed ? "failed" : undefined}>
       <p class="line">
         <time class="num" dateTime={result.ended_utc}>{dated(new Date(result.ended_utc))}</time>
-        <strong class="name">{result.motion}</strong>
+        <strong class="name">{result.motion}{times > 1 && `, ${times} times`}</strong>
         <span class={failed ? "bad" : result.code === "SUCCESSFUL" ? "good" : "unit"}>{result.code}</span>
       </p>
       {result.code !== "SUCCESSFUL" && result.message && <p class="message">{result.message}</p>}

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { FakeSocket, endBrowser, pass, settle, startBrowser } from "./browser";
 
 startBrowser();
+const { folded } = await import("../src/results");
 const { Robot, connection } = await import("../src/store");
 connection.connect();
 FakeSocket.last.greet();
@@ -90,3 +91,11 @@ test("older results are added below, and new ones are asked for once for all tha
 });
 
 test.after(endBrowser);
+
+test("what one person has followed in a row, each ending well, is one line", () => {
+  const follow = { motion: "follow", code: "SUCCESSFUL", asked_by: "ana" };
+  const ended = [follow, follow, { ...follow, asked_by: "bob" }, { ...follow, code: "CANCELED" }, { ...follow, code: "CANCELED" }, follow, { ...follow, motion: "nod" }, { ...follow, motion: "nod" }, follow];
+  const lines = folded(ended.map((one, place) => ({ id: 20 - place, ...one }) as any));
+  assert.deepEqual(lines.map(({ result, times }) => [result.id, times]), [[20, 2], [18, 1], [17, 1], [16, 1], [15, 1], [14, 1], [13, 1], [12, 1]]);
+  assert.deepEqual(folded([]), []);
+});

@@ -1,5 +1,6 @@
 """The subcommands that ask a daemon and end with its answer: one function each."""
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -253,10 +254,17 @@ def history(
         typer.echo(f"{robot}: no motion has ended yet")
         return
     columns = ("when", "motion", "code", "by whom", "worst error", "why")
-    print_table(columns, map(_past, answer["results"]))
+    folded = [list(results) for _, results in groupby(answer["results"], _line_of)]
+    print_table(columns, [_past(newest, 1 + len(others)) for newest, *others in folded])
 
 
-def _past(result: dict[str, Any]) -> tuple[str, ...]:
+def _line_of(result: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what results in one line have in common: whoever jogs follows often, and each time is a goal."""
+    is_usual = result["motion"] == "follow" and result["code"] == "SUCCESSFUL"
+    return ("follow", result["asked_by"]) if is_usual else (result["id"],)
+
+
+def _past(result: dict[str, Any], times: int) -> tuple[str, ...]:
     """Return the cells of a result, in local time; that a motion ended well has no reason."""
     from datetime import datetime
 
@@ -265,7 +273,8 @@ def _past(result: dict[str, Any]) -> tuple[str, ...]:
     furthest = f"{error['joint']} {error['value']:.3g} {error['unit']}" if error else ""
     why = "" if result["code"] == "SUCCESSFUL" else result["message"]
     who = result["asked_by"] or ""
-    return f"{ended:%Y-%m-%d %H:%M:%S}", result["motion"], result["code"], who, furthest, why
+    motion = f"{result['motion']}, {times} times" if times > 1 else result["motion"]
+    return f"{ended:%Y-%m-%d %H:%M:%S}", motion, result["code"], who, furthest, why
 
 
 @app.command()

@@ -84,6 +84,18 @@ async def test_history_shows_how_motions_have_ended(daemon: Daemon) -> None:
     assert answer["results"][0]["asked_by"].startswith("user ")
 
 
+async def test_history_folds_what_one_person_has_followed_in_a_row(daemon: Daemon) -> None:
+    for times in (1, 3):
+        for _ in range(times):
+            await daemon.ask("follow/start", timeout_s=10.0)
+            await daemon.ask("follow/stop")
+            await daemon.until("idle")
+        assert (await daemon.cli("goto", "arm", "elbow=0.1", "--wait"))[0] == 0
+    out = (await daemon.cli("history", "arm"))[1]
+    motions = [row.partition(" SUCCESSFUL")[0].split()[2:] for row in out.splitlines() if "SUCC" in row]
+    assert motions == [["goto"], ["follow,", "3", "times"], ["goto"], ["follow"]]
+
+
 async def test_status_shows_every_robot_with_its_motions(daemon: Daemon) -> None:
     code, out, _ = await motiond("status", "--broker", daemon.broker)
     assert (code, out.split()[-4:]) == (0, ["arm", "idle", "long,", "short"])

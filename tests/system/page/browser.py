@@ -181,6 +181,12 @@ class ManyRobots(ArmRig):
         return sorted(path.name for path in (self.folder / f"new of {robot}").iterdir())
 
 
+def seconds_of(clock: str) -> float:
+    """Read a time as the page writes it, `1:04.2`, in s."""
+    minutes, seconds = clock.split(":")
+    return 60 * int(minutes) + float(seconds)
+
+
 @contextmanager
 def part(what: str) -> Iterator[None]:
     """Name what fails within a visit that looks at several things."""
@@ -230,8 +236,7 @@ class Browsed:
 
     async def time_of_motion(self) -> float:
         """Return what the player shows, in s."""
-        minutes, seconds = (await self.page.inner_text(".player .time")).partition(" / ")[0].split(":")
-        return 60 * int(minutes) + float(seconds)
+        return seconds_of((await self.page.inner_text(".player .time")).partition(" / ")[0])
 
     async def until_rests_at(self, posture: dict[str, float]) -> None:
         """Wait until the table shows a posture, and the goal has ended."""

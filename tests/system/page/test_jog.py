@@ -258,6 +258,57 @@ async def test_keys_move_a_joint_while_they_are_held_and_poses_are_gone_to(rig: 
             assert not await page.is_checked("text=Switched on")
 
 
+FIELD = ".pads [aria-label^='Go to a position of elbow']"
+
+
+async def test_a_number_sends_a_joint_there_while_the_robot_rests(rig: JogRig) -> None:
+    await rig.to_zero()
+    async with on_the_page(rig, "#/arm/jog") as desk, watching(rig) as watched:
+        page = desk.page
+        await switch_on(page)
+
+        async def type_in(position: str) -> None:
+            await page.fill(FIELD, position)
+            await page.press(FIELD, "Enter")
+
+        with part("it goes there, and the field keeps the focus meanwhile"):
+            await type_in("0.25")
+            await watched.until(lambda now: now > 0.0)
+            await desk.until(f"document.querySelector({FIELD!r}).readOnly")
+            await page.keyboard.press("Enter")
+            await watched.rested_at(rig)
+            await desk.until(f"document.activeElement === document.querySelector({FIELD!r})")
+            assert watched.posture[ELBOW] == pytest.approx(0.25, abs=1e-6)
+            gone = await rig.last_result()
+            assert (gone["motion"], gone["code"]) == ("goto", "SUCCESSFUL")
+        with part("in degrees, where those are shown"):
+            await desk.until(f"!document.querySelector({FIELD!r}).readOnly")
+            await page.click(".jog button:text('rad')")
+            await type_in("-9")
+            await watched.until(lambda now: now < 0.0)
+            await watched.rested_at(rig)
+            assert watched.posture[ELBOW] == pytest.approx(np.deg2rad(-9), abs=1e-6)
+            gone = await rig.last_result()
+        with part("not beyond a limit, not without a number, and not while it moves"):
+            await desk.until(f"!document.querySelector({FIELD!r}).readOnly")
+            for refused in ("172", "-172", ""):
+                await type_in(refused)
+            await rig.ask("play", motion="long")
+            await desk.until(f"document.querySelector({FIELD!r}).readOnly")
+            await page.press(FIELD, "Enter")
+            assert await page.get_attribute(FIELD, "title") == "The robot moves"
+            await page.click("button.stop")
+            await watched.rested_at(rig)
+            stopped, before = (await rig.ask("history", limit=2))["data"]["results"]
+            assert (stopped["motion"], before["goal_id"]) == ("long", gone["goal_id"])
+        with part("at a limit it is there"):
+            await desk.until(f"!document.querySelector({FIELD!r}).readOnly")
+            await type_in(str(await page.get_attribute(FIELD, "max")))
+            await watched.until(lambda now: now > 0.0)
+            await watched.rested_at(rig)
+            assert watched.posture[ELBOW] == pytest.approx(3.0, abs=1e-6)
+
+
 async def test_a_frame_is_moved_along_an_axis_of_the_base_and_turned_about_one_of_its_own(
     rig: JogRig,
 ) -> None:

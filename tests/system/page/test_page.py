@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -460,6 +461,35 @@ async def test_nothing_leaves_the_screen_and_thumbs_hit_what_they_want(
                     assert await browsed.page.evaluate(COVERED) == []
                     if (width, height) in PHONES:
                         assert await browsed.page.evaluate(SMALL) == []
+    await rig.rest()
+
+
+@pytest.mark.parametrize("spacing", ["0", "0.06em"])
+async def test_what_plays_at_once_is_listed_and_each_is_stopped(rig: ManyRobots, spacing: str) -> None:
+    await rig.rest()
+    async with on_the_page(rig, "#/arm/motions") as browsed:
+        page = browsed.page
+        await page.evaluate(SPACED, f"* {{ letter-spacing: {spacing} !important }}")
+        await rig.ask("play", motion="long", loop="forever")
+        await browsed.until_state("playing")
+        added = await rig.ask("play", motion="long", loop="forever", additive=True, weight=0.02)
+        assert added["status"] == "ok", added
+        await browsed.until("document.querySelectorAll('.goals li').length === 2")
+        for width, height in (*PHONES, (768, 1024), (1024, 768), (1440, 900)):
+            with part(f"{width} x {height}"):
+                await page.set_viewport_size({"width": width, "height": height})
+                assert await page.evaluate(BEYOND) == []
+                assert await page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+                assert await page.evaluate(COVERED) == []
+                if (width, height) in PHONES:
+                    assert await page.evaluate(SMALL) == []
+        said = await page.inner_text(".goals li:last-child")
+        assert re.sub(r"\s+", " ", said) == "long playing added, 2 % all joints Stop long"
+        await page.click(".goals li:last-child button")
+        await browsed.until("!document.querySelector('.goals')")
+        await browsed.until_state("playing")
+        (left,) = (await rig.see("state"))["goals"]
+        assert not left["additive"]
     await rig.rest()
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.daemon.programs import running
-from tests.system.page.browser import ArmRig, browsing, on_the_page, part
+from tests.system.page.browser import ArmRig, browsing, on_the_page, part, seconds_of
 from tests.system.page.test_page import BEYOND, COVERED, CUT_OFF, SMALL
 
 if TYPE_CHECKING:
@@ -51,6 +52,12 @@ class TeachRig(ArmRig):
 @pytest.fixture
 def rig(tmp_path: Path) -> TeachRig:
     return TeachRig(tmp_path)
+
+
+async def seconds_in(page: Page, where: str) -> list[float]:
+    """Read the times that stand somewhere, in s."""
+    texts = " ".join(await page.locator(where).all_inner_texts())
+    return [seconds_of(clock) for clock in re.findall(r"\d+:[\d.]+", texts)]
 
 
 async def begin(page: Page) -> None:
@@ -102,8 +109,8 @@ async def test_a_movement_by_hand_becomes_a_motion_that_is_played(rig: TeachRig)
             await page.fill("[aria-label='Name of the motion']", "shown")
             await page.click(".save button:text('Check')")
             await desk.until_says("Checked; not saved")
-            lasts = await page.inner_text(".made .num")
-            assert lasts < await page.inner_text(".trail figcaption span:nth-child(2)")
+            chosen, whole, lasts = await seconds_in(page, ".trail figcaption span:nth-child(2), .made .num")
+            assert 0 < lasts < chosen + 0.15 < whole  # as long as is chosen, at most, but for the digits
             assert [*(rig.folder / "taught arm").iterdir()] == []
         with part("it is saved, looked at and played"):
             await page.click(SAVE)
