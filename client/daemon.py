@@ -15,7 +15,7 @@ from .reports import RETAINED, Report, Result, Stream, refuse_unknown
 from .transport import FIRST_WAIT_S, GROUP, STOPS, UNEXPIRING, Deadline, data_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
     from .transport import Transport
 
@@ -773,10 +773,22 @@ class Goal:
                 if report.subject == "result":
                     self._result = Result.of(report.data)
                 yield report
+            elif self._is_in(report.data.get("goals", ())):
+                known_s = now()
             elif now() - known_s >= 2.0 * silence_s:
-                if not any(one["goal_id"] == self.goal_id for one in await self.robot.queue()):
+                if not await self._waits_or_plays(silence_s) and self.ended() is None:
                     raise self._no_result()
                 known_s = now()
+
+    def _is_in(self, goals: Iterable[Mapping[str, Any]]) -> bool:
+        return any(one["goal_id"] == self.goal_id for one in goals)
+
+    async def _waits_or_plays(self, silence_s: float) -> bool:
+        """Whether the robot knows it still, in the order in which it goes from the one to the other."""
+        if self._is_in(await self.robot.queue()):
+            return True
+        status = await self._patient_status(silence_s)
+        return status.get("goal_id") == self.goal_id or self._is_in(status.get("goals", ()))
 
     def _no_result(self) -> NoAnswer:
         reasons = ("its motion is over, and no result comes", self.robot.daemon.takes_no_result)

@@ -29,6 +29,7 @@ class Recorder(MessageTransport):
     def __init__(self, ahead_s: float | None) -> None:
         super().__init__("nowhere", lambda _: None)
         self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.goals: list[dict[str, Any]] = []
         self.most = self.served = 0
         self._ahead_s = ahead_s
 
@@ -51,6 +52,7 @@ class Recorder(MessageTransport):
         late_s = time.time() + ahead_s - message["body"].get("expires_at", 1e12)
         expired = {"status": "error", "code": "EXPIRED", "data": {"late_s": late_s}}
         data: dict[str, Any] = {"goal_id": None if message["verb"] == "status" else "g1", "queue": []}
+        data["goals"] = self.goals
         answer = expired if late_s > 0.0 else {"status": "ok", "data": data}
         self._receive({"id": message["id"], "answer": answer})
 
@@ -146,6 +148,23 @@ async def test_a_result_that_does_not_come_is_given_up_without_a_word_of_a_broke
         with pytest.raises(NoAnswer) as caught:
             await daemon.robot("arm").play("wave")
     assert str(caught.value) == "arm: its motion is over, and no result comes; look at the daemon's log"
+
+
+@pytest.mark.parametrize("base", [None, "g2"])
+async def test_what_plays_beside_others_is_waited_for(base: str | None) -> None:
+    """Its robot's state is that of the base, if there is one."""
+    loop = asyncio.get_running_loop()
+    async with Client() as daemon:
+        goals = daemon.transport.goals
+        goals += [{"goal_id": one} for one in (base, "g1") if one]
+        playing = asyncio.create_task(daemon.robot("arm").play("idle", additive=True, loop="forever"))
+        await asyncio.sleep(60.0)
+        assert not playing.done()
+        goals.clear()
+        began_s = loop.time()
+        with pytest.raises(NoAnswer):
+            await playing
+    assert 5.0 < loop.time() - began_s < 20.0
 
 
 async def test_any_number_of_requests_is_asked_in_turn_and_a_stop_before_all() -> None:
