@@ -26,6 +26,17 @@ ROUNDING = 1e-9
 BEND = 0.005
 """Of what a joint can make of its acceleration in a tick: how far what is between two ticks may be off."""
 _U = np.linspace(0.0, 1.0, 17)[:, None]
+_VANISHING = np.array(
+    [
+        [1.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0],
+        [0.0, 0.0, 0.5],
+        [-10.0, -6.0, -1.5],
+        [15.0, 8.0, 1.5],
+        [-6.0, -3.0, -0.5],
+    ]
+)
+"""Of a gap, its velocity and its acceleration: the polynomial of fifth degree by which it vanishes."""
 
 
 class Paths:
@@ -89,7 +100,9 @@ class Paths:
             self._join(path, now_s - self._period_s, state)
         self.ahead = path.state_at(now_s)
         share = np.minimum((now_s - self._since_s) / self._join_s, 1.0)
-        np.add(self.ahead, _vanishing(self._gaps, share, self._join_s)[:3], out=self.rows)
+        self.rows[:] = self.ahead
+        if (share < 1.0).any():
+            self.rows += _vanishing(self._gaps, share, self._join_s)[:3]
         self.joined &= self._can_follow(state)
         return self.joined & self.led
 
@@ -105,7 +118,8 @@ class Paths:
         for duration_s in durations:
             gaps = _gaps(gap, duration_s)
             times = np.minimum(now_s + duration_s * _U[:, 0], path.ends_s)
-            p, v, a, j = path.at(times) + _vanishing(gaps[:, None], _U, duration_s)
+            powers = duration_s ** np.arange(4.0)[:, None, None]
+            p, v, a, j = path.at(times) + _SHAPES @ gaps / powers
             limits = self._limits
             keeps = (p >= limits.lower) & (p <= limits.upper) & (np.abs(v) <= limits.velocity)
             keeps &= (np.abs(a) <= limits.acceleration) & (np.abs(j) <= limits.jerk)
@@ -138,17 +152,8 @@ class Paths:
 
 def _gaps(gap: Floats, duration_s: float) -> Floats:
     """Return by which polynomial a gap, shape (3, joints), vanishes; shape (6, joints)."""
-    p, v, a = gap[0], gap[1] * duration_s, gap[2] * duration_s**2
-    return np.stack(
-        [
-            p,
-            v,
-            a / 2.0,
-            -10.0 * p - 6.0 * v - 1.5 * a,
-            15.0 * p + 8.0 * v + 1.5 * a,
-            -6.0 * p - 3.0 * v - 0.5 * a,
-        ]
-    )
+    gaps: Floats = _VANISHING @ (gap * np.array([[1.0], [duration_s], [duration_s**2]]))
+    return gaps
 
 
 def _vanishing(gaps: Floats, share: Floats, duration_s: Floats | float) -> Floats:
@@ -163,3 +168,7 @@ def _vanishing(gaps: Floats, share: Floats, duration_s: Floats | float) -> Float
             (6.0 * c3 + u * (24.0 * c4 + u * 60.0 * c5)) / duration_s**3,
         ]
     )
+
+
+_SHAPES = _vanishing(np.eye(6)[:, None], _U, 1.0)
+"""Shape (4, 17, 6): each part of the polynomial and of its derivatives at `_U`, for a duration of 1 s."""

@@ -1,13 +1,14 @@
 """The curve through rows of positions: a cubic spline, whose velocity and acceleration do not jump.
 
 Its slopes at both ends are those of the cubic polynomial through the four rows there. After de Boor, "A
-Practical Guide to Splines", 1978, chapter IV; the equations are solved by cyclic reduction (Hockney 1965), so
-that no row takes a turn of a loop.
+Practical Guide to Splines", 1978, chapter IV; of many rows the equations are solved by cyclic reduction
+(Hockney 1965), so that no row takes a turn of a loop.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,8 @@ ENOUGH = 32
 
 MOST_PASSES = 64
 """All of them spread a row over about six on each side."""
+MOST_AT_ONCE = 128
+"""Of so many rows equations are solved, and passes made, by matrices: that costs less than small steps."""
 ROOM = 0.8
 """Of limits of acceleration and jerk: what differences of rows may be, so that the curve keeps those."""
 
@@ -29,10 +32,14 @@ def smoothed(times: Floats, rows: Floats, acceleration: Floats, jerk: Floats) ->
 
     Those of a joint that keeps them already stay as they are. `acceleration`, `jerk` (joints,): the limits.
     """
-    passes = 1
+    passes, weights = 1, None
     while passes <= MOST_PASSES and (rough := _is_rough(times, rows, acceleration, jerk)).any():
         rows = rows.copy()
-        rows[:, rough] = _averaged(times, rows[:, rough], passes)
+        if len(rows) > MOST_AT_ONCE:
+            rows[:, rough] = _averaged(times, rows[:, rough], passes)
+        else:
+            weights = _averaged(times, np.eye(len(rows)), 1) if weights is None else weights @ weights
+            rows[:, rough] = weights @ rows[:, rough]
         passes *= 2
     return rows
 
@@ -143,15 +150,35 @@ def _states(parts: Floats, since: Floats) -> Floats:
 
 def _slopes(times: Floats, rows: Floats, steps: Floats, secants: Floats) -> Floats:
     """Return the velocities at the rows, shape (rows, joints)."""
-    slopes = np.empty_like(rows)
-    slopes[0], slopes[-1] = _end_slope(times[:4], rows[:4]), _end_slope(times[:-5:-1], rows[:-5:-1])
-    before, after = np.zeros((2, len(rows), 1))
+    ends = _end_slope(times[:4], rows[:4]), _end_slope(times[:-5:-1], rows[:-5:-1])
+    if len(rows) > MOST_AT_ONCE:
+        return _reduced(ends, steps, secants)
+    count, both = len(rows), 2.0 * (steps[:-1, 0] + steps[1:, 0])
+    equations, right = np.zeros((count, count)), np.empty_like(rows)
+    right[0], right[-1] = ends
+    np.multiply(steps[1:], secants[:-1], out=right[1:-1])
+    right[1:-1] += steps[:-1] * secants[1:]
+    right[1:-1] *= 3.0
+    flat = equations.reshape(-1)
+    flat[0] = flat[-1] = 1.0
+    for place, values in enumerate((steps[1:, 0], both, steps[:-1, 0]), count):
+        flat[place :: count + 1][: count - 2] = values
+    slopes: Floats = np.linalg.solve(equations, right)
+    return slopes
+
+
+def _reduced(ends: tuple[Floats, Floats], steps: Floats, secants: Floats) -> Floats:
+    """Return the same by cyclic reduction."""
+    count = len(steps) + 1
+    slopes = np.empty((count, secants.shape[1]))
+    slopes[0], slopes[-1] = ends
+    before, after = np.zeros((2, count, 1))
     both = 2.0 * (steps[:-1] + steps[1:])
     before[1:-1], after[1:-1] = steps[1:] / both, steps[:-1] / both
     slopes[1:-1] = 3.0 * (before[1:-1] * secants[:-1] + after[1:-1] * secants[1:])
-    places, apart = np.arange(len(rows)), 1
-    while apart < min(len(rows), ENOUGH):
-        left, right = np.maximum(places - apart, 0), np.minimum(places + apart, len(rows) - 1)
+    places, apart = np.arange(count), 1
+    while apart < min(count, ENOUGH):
+        left, right = np.maximum(places - apart, 0), np.minimum(places + apart, count - 1)
         share = 1.0 - before * after[left] - after * before[right]
         slopes = (slopes - before * slopes[left] - after * slopes[right]) / share
         before, after = -before * before[left] / share, -after * after[right] / share
@@ -160,11 +187,11 @@ def _slopes(times: Floats, rows: Floats, steps: Floats, secants: Floats) -> Floa
 
 
 def _end_slope(times: Floats, rows: Floats) -> Floats:
-    """Return the slope at the first of up to four rows of the polynomial through them, by Newton's form."""
-    slope, weight = np.zeros(rows.shape[1]), 1.0
-    differences = rows
-    for order in range(1, len(times)):
-        differences = np.diff(differences, axis=0) / (times[order:] - times[:-order])[:, None]
-        slope += weight * differences[0]
-        weight *= times[0] - times[order]
+    """Return the slope at the first of up to four rows of the polynomial through them, by Lagrange's form."""
+    begin, *others = times.tolist()
+    away = [time_s - begin for time_s in others]
+    weights = [
+        prod((other / (other - own) for other in away if other != own), start=1.0 / own) for own in away
+    ]
+    slope: Floats = np.dot([-sum(weights), *weights], rows)
     return slope

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from motiond.daemon.trajectory.online.spline import Spline, smoothed
+from motiond.daemon.trajectory.online.spline import MOST_AT_ONCE, Spline, smoothed
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -23,6 +23,16 @@ def rows_of(times: Array) -> Array:
 def curve(times: Array = TIMES) -> Spline:
     rows = rows_of(times)
     return Spline(times, rows, rows[-1])
+
+
+def test_of_many_rows_it_is_that_of_few_where_these_are() -> None:
+    times = 0.02 * np.arange(300)
+    few, many = curve(times[:MOST_AT_ONCE]), curve(times)
+    inside = np.linspace(times[0], times[MOST_AT_ONCE - 40], 997)
+    assert many.at(inside)[:2] == pytest.approx(few.at(inside)[:2], abs=1e-9)
+    rough = np.random.default_rng(3).normal(size=(300, 2))
+    few_rows, many_rows = (smoothed(times[:n], rough[:n], TINY, TINY) for n in (MOST_AT_ONCE, 300))
+    assert many_rows[:40] == pytest.approx(few_rows[:40], abs=1e-9)
 
 
 @pytest.mark.parametrize("rows", [2, 3, 4, 5, 33, 40])
