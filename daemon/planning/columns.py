@@ -60,6 +60,9 @@ def in_columns(motion: Motion, joint_map: JointMap, settings: RobotSettings) -> 
     positions = np.zeros((len(motion.positions), len(joint_map.joints)))
     positions[:, columns[kept]] = motion.positions[:, kept]
     _follow(joint_map, positions, driven)
+    if not driven.any():
+        reason, hint = "its joints follow others", "add columns of joints that follow none"
+        raise PlanError(f"{motion.name}: there is nothing to play; {reason}; {hint}")
     known = _keep_followers(motion, joint_map, positions, driven)
     uniform = motion.is_uniform
     frames = np.arange(len(positions))

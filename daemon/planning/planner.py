@@ -18,7 +18,7 @@ import numpy as np
 from motiond.formats import Motion
 from motiond.formats.model import interpolate
 
-from ..joints import joint_bounds
+from ..joints import ROUNDING, JointMapError, joint_bounds
 from ..trajectory import Track
 from .columns import MotionRows, better_rate_hz, clipped, frames_per_row, in_columns
 from .fitting import fitted
@@ -261,12 +261,35 @@ def plan_pose(
     Raises
     ------
     PlanError, JointMapError
-        As `plan` does; a posture beyond a limit is refused, whatever `on_violation` says.
+        As `plan` does; a posture beyond a limit is refused, whatever `on_violation` says. So is a mimic
+        joint's position that does not follow from the others.
     """
     joint_map.columns_of(name, tuple(positions), len(positions), hint="")  # no map is for postures
+    _refuse_followers(name, positions, joint_map, settings)
     row = np.array([list(positions.values())], dtype=float)
     motion = Motion(name, tuple(positions), rate_hz, np.zeros(1), row)
     return plan(motion, joint_map, settings.model_copy(update={"on_violation": "reject"}), rate_hz)
+
+
+def _refuse_followers(
+    name: str, positions: Mapping[str, float], joint_map: JointMap, settings: RobotSettings
+) -> None:
+    """Raise JointMapError with each mimic joint that would not be where a posture wants it."""
+    goal, joints, problems = joint_bounds(joint_map, settings).goal, joint_map.joints, []
+    for mimic in joint_map.mimics:
+        follower, leader, unit = joints[mimic.joint], joints[mimic.leader], joint_map.units[mimic.joint]
+        if follower not in positions:
+            continue
+        if leader not in positions:
+            problem, reason = "has no position of its own", f"it follows '{leader}'"
+            problems.append(f"{name}: joint '{follower}' {problem}; {reason}; name that instead")
+            continue
+        wanted, due = positions[follower], mimic.multiplier * positions[leader] + mimic.offset
+        if abs(wanted - due) > (goal[mimic.joint] or ROUNDING):
+            problem, reason = f"cannot be at {wanted:g} {unit}", f"it follows '{leader}', to {due:g} {unit}"
+            problems.append(f"{name}: joint '{follower}' {problem}; {reason}; leave it out")
+    if problems:
+        raise JointMapError(problems)
 
 
 def _thinned(rows: MotionRows, max_rate_hz: float) -> tuple[str, ...]:

@@ -241,8 +241,9 @@ def _motion(
     steps = _steps(times)
     if steps.size and steps.max() > 1:
         frame_rate = _rate_of(stamps[is_last], int(steps.sum()))
-        if np.diff(times).max() <= MOST_MADE_S:
-            joined = _with_made_rows(joined, steps, frame_rate, topic)
+        if np.diff(times).max() <= MOST_MADE_S and _is_on_grid(times, steps, frame_rate):
+            follows_velocities = topic == Topic.REFERENCE and not span.is_whole
+            joined = _with_made_rows(joined, steps, frame_rate, follows_velocities=follows_velocities)
             times = joined.times
     _warn_of_gaps(own, span, stamps, numbers, problems)
     units = {joint: unit for joint, unit in own.units().items() if joint in joined.joints}
@@ -285,15 +286,26 @@ def _rate_of(stamps: Integers, periods: int) -> float:
     return frames_at(np.arange(periods + 1) * period_ns / NS, 0.0)[1]
 
 
-def _with_made_rows(joined: Joined, steps: Integers, frame_rate: float, topic: str) -> Joined:
+def _is_on_grid(times: Floats, steps: Integers, frame_rate: float) -> bool:
+    """Whether each row is near a tick of its own at one rate; rows of goals of several rates are not."""
+    off = np.cumsum(steps) - (times[1:] - times[0]) * frame_rate
+    return bool(steps.min() > 0 and np.abs(off).max() < EVEN)
+
+
+def _with_made_rows(
+    joined: Joined, steps: Integers, frame_rate: float, *, follows_velocities: bool
+) -> Joined:
     """Return rows with others between them where some are missing, so that they lie evenly.
 
-    Those between setpoints are on the cubic curve that has their velocities (Hermite). Rows that were there
-    stay, bit for bit, and at their times.
+    Those between setpoints of a goal are on the cubic curve that has their velocities (Hermite); others stay
+    between the two rows around. Rows that were there stay, bit for bit, and near their times.
     """
     places = np.concatenate([[0], np.cumsum(steps)])
-    at = np.arange(places[-1] + 1) / frame_rate
-    velocities = joined.components.get("JointVelocity") if topic == Topic.REFERENCE else None
+    ticks = np.arange(places[-1] + 1)
+    at = np.interp(
+        ticks, places, joined.times
+    )  # what is made is between its neighbours, whatever their times
+    velocities = joined.components.get("JointVelocity") if follows_velocities else None
     if velocities is None:
         positions = interpolate(at, joined.times, joined.positions, "cubic")
     else:
@@ -304,7 +316,7 @@ def _with_made_rows(joined: Joined, steps: Integers, frame_rate: float, topic: s
     positions[places] = joined.positions
     for key, rows in components.items():
         rows[places] = joined.components[key]
-    return replace(joined, times=at, positions=positions, components=components)
+    return replace(joined, times=ticks / frame_rate, positions=positions, components=components)
 
 
 def _warn_of_gaps(

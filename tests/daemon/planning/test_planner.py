@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from motiond.daemon.joints.joint_map import JointMapError
 from motiond.daemon.planning.curve import peak_speeds
-from motiond.daemon.planning.planner import Plan, plan
+from motiond.daemon.planning.planner import Plan, plan, plan_pose
 from motiond.daemon.planning.speed_limits import FASTEST
 from motiond.daemon.planning.violations import PlanError
 from motiond.formats import Motion
@@ -94,6 +94,36 @@ def test_a_mimic_joints_own_column_is_left_out_with_a_warning() -> None:
     result = planned(both, {"elbow": {}, "tip": {"mimic": {"joint": "elbow"}}})
     assert np.array_equal(result.positions[:, 1], rows[:, 0])
     assert result.warnings == ("wave: columns of 'tip' are left out; these joints follow others",)
+
+
+FOLLOWED: dict[str, dict[str, Any]] = {
+    "elbow": {},
+    "tip": {"mimic": {"joint": "elbow", "multiplier": -2.0, "offset": 0.1}, "tolerances": {"goal": 0.05}},
+}
+
+
+@table("joints, problem")
+def test_a_posture_in_which_a_mimic_joint_would_not_be_is_refused(
+    joints: dict[str, float], problem: str
+) -> None:
+    settings = settings_of(FOLLOWED)
+    with pytest.raises(JointMapError) as caught:
+        plan_pose("park", joints, map_of(settings.model_dump()["joints"]), settings, 100.0)
+    assert str(caught.value) == problem
+
+
+@pytest.mark.parametrize("tip", [-0.9, -0.94])
+def test_a_posture_may_name_a_mimic_joint_where_it_will_be(tip: float) -> None:
+    settings = settings_of(FOLLOWED)
+    joint_map = map_of(settings.model_dump()["joints"])
+    result = plan_pose("park", {"tip": tip, "elbow": 0.5}, joint_map, settings, 100.0)
+    assert result.positions.tolist() == [[0.5, -0.9]]
+
+
+def test_a_motion_of_nothing_but_mimic_joints_is_refused() -> None:
+    assert str(refusal(motion([0.1, 0.2], names=("tip",)), FOLLOWED)) == (
+        "wave: there is nothing to play; its joints follow others; add columns of joints that follow none"
+    )
 
 
 def test_a_mimic_joints_own_column_is_played_bit_for_bit_where_it_follows_but_for_rounding() -> None:

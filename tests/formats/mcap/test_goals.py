@@ -215,6 +215,34 @@ def test_many_ticks_that_are_missing_leave_the_others_at_their_times(tmp_path: P
     assert motion.times[42:44].tolist() == [0.042, 0.153]
 
 
+def changing_rates(*periods: tuple[int, float]) -> Floats:
+    """Return ticks of goals one after the other, each so many of a period in s; joints turn steadily."""
+    rows = ticks([(State.PLAYING, 1 + n) for n, (count, _) in enumerate(periods) for _ in range(count)])
+    at = np.cumsum(np.concatenate([np.full(count, period_s) for count, period_s in periods]))
+    rows[:, COLUMN["setpoint_s"]] = 100.0 + at
+    rows[:, PARTS["reference_position"]] = at[:, None] * np.array([60.0, -5.0, 0.1])
+    rows[:, PARTS["reference_velocity"]] = np.array([60.0, -5.0, 0.1])
+    return rows
+
+
+def test_a_whole_recording_of_goals_of_several_rates_keeps_rows_and_times(tmp_path: Path) -> None:
+    rows = changing_rates((300, 0.01), (100, 0.033), (300, 0.0141), (300, 0.01))
+    motion = read(write(tmp_path / "run.mcap", rows), whole=True)
+    assert motion.positions.tobytes() == positions(rows)
+    stamps = rows[:, COLUMN["setpoint_s"]]
+    np.testing.assert_allclose(motion.times, stamps - stamps[0], rtol=0, atol=1e-6)
+
+
+def test_what_is_made_in_a_whole_recording_stays_between_its_neighbours(tmp_path: Path) -> None:
+    """Also where the robot was moved on between them, and its velocities do not tell so."""
+    rows = changing_rates((60, 0.01), (1, 0.05), (60, 0.01))
+    rows[60:, PARTS["reference_position"]] -= rows[60, PARTS["reference_position"]]
+    rows[60:, PARTS["reference_position"]] += rows[59, PARTS["reference_position"]]
+    motion = read(write(tmp_path / "run.mcap", rows), whole=True)
+    assert (motion.is_uniform, len(motion.times)) == (True, 125)
+    assert (motion.positions[60:64] == rows[59, PARTS["reference_position"]]).all()
+
+
 def test_deadlines_that_were_missed_are_told(tmp_path: Path) -> None:
     rows = swing()
     rows[12:, COLUMN["setpoint_s"]] += 3 * PERIOD_S
