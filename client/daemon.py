@@ -523,7 +523,8 @@ class Robot:
     ) -> AsyncIterator[Follow]:
         """Let the robot follow targets while the context lasts, at whose end it stops softly.
 
-        It stops also where no target comes for `timeout_s`, which ends it, CANCELED.
+        It stops also where no target comes for `timeout_s`, and where an exception ends the context: the
+        result is CANCELED then.
 
         Parameters
         ----------
@@ -545,9 +546,10 @@ class Robot:
             try:
                 yield follow
             except BaseException:
-                if self.daemon.is_connected:  # else it stops by itself, and nobody waits for that
+                if self.daemon.is_connected and goal.ended() is None:  # else nobody waits for that
                     with suppress(ClientError):
-                        await follow.stop()
+                        await self.stop(goal.goal_id)
+                        await goal.result()
                 raise
             await follow.stop()
 
@@ -940,6 +942,8 @@ class Follow:
 
 
 def _finite(value: float) -> float:
+    if isinstance(value, bool):
+        raise ValueError(f"{value} is no target; give a finite number")  # noqa: TRY004 - as of any other
     number = float(value)
     if not math.isfinite(number):
         raise ValueError(f"{number} is no target; give a finite number")

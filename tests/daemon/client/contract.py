@@ -144,7 +144,9 @@ async def a_follow_that_somebody_stops_takes_no_more_targets(daemon: Daemon, oth
     assert caught.value.message == "arm: it follows no more; it ended with CANCELED; stopped on request"
 
 
-async def a_follow_ends_with_its_context_although_another_does_not_answer(daemon: Daemon, _: Daemon) -> None:
+async def an_error_in_its_context_cancels_a_follow_although_another_does_not_answer(
+    daemon: Daemon, _: Daemon
+) -> None:
     async def failed() -> None:
         async with daemon.robot("arm").follow(timeout_s=10.0) as follow:
             follows.append(follow)
@@ -153,7 +155,8 @@ async def a_follow_ends_with_its_context_although_another_does_not_answer(daemon
     follows: list[Follow] = []
     with pytest.raises(NoAnswer):
         await failed()
-    assert (await follows[0].result()).code == "SUCCESSFUL"
+    result = await follows[0].result()
+    assert (result.code, result.message) == ("CANCELED", "stopped on request")
 
 
 async def a_closed_client_answers_nothing_and_closes_twice(daemon: Daemon, _: Daemon) -> None:
@@ -177,6 +180,6 @@ STEPS: list[Step] = [
     a_slow_reader_gets_the_newest_telemetry_or_every_sample,
     a_robot_follows_targets_until_the_context_ends,
     a_follow_that_somebody_stops_takes_no_more_targets,
-    a_follow_ends_with_its_context_although_another_does_not_answer,
+    an_error_in_its_context_cancels_a_follow_although_another_does_not_answer,
     a_closed_client_answers_nothing_and_closes_twice,
 ]

@@ -52,6 +52,13 @@ def test_a_chunk_that_nobody_could_read_is_not_sent(
     assert posted == []
 
 
+def test_a_truth_value_is_no_target() -> None:
+    posted: Posted = []
+    with pytest.raises(ValueError, match="True is no target; give a finite number"):
+        follow_of(posted).send([True, 0.1])
+    assert posted == []
+
+
 def test_a_clock_that_is_set_back_makes_no_target_older_than_the_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
