@@ -61,7 +61,7 @@ class FollowRequests:
         self._reservation.refuse("follow/start")  # which may have been made meanwhile
         if self._control.lease is not None:
             self._control.lease.admit(f"{robot.name}/follow/start", request.lease)
-        session.refuse_unless_able(problem)
+        session.refuse_to_begin(problem)
         leader = leader_of(robot, self._robots, request)
         joints = leader.match.joints if leader else request.joints
         goal = robot.planner.follow_goal(request, joints, asked_by)

@@ -238,7 +238,7 @@ class RequestHandlers:
 
     async def _begin(self, goal: Goal, request: PlayRequest | SequenceRequest | GotoRequest) -> GoalAnswer:
         session, what = self._session, f"{goal.motion} cannot be played"
-        session.refuse_unless_able(what)
+        session.refuse_to_begin(what)
         begin: Callable[[Goal, str], Pending] = session.begin_instead
         if goal.is_additive or (request.on_busy == "beside" and session.goals):
             goal.is_beside, begin = True, session.begin_beside

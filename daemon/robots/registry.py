@@ -101,9 +101,16 @@ class RobotRegistry:
 
     # -- what they are asked for ----------------------------------------------------------------------------
 
-    def stop(self, message: str) -> None:
-        """Stop all robots softly; they stay on line."""
-        self._each(lambda robot: robot.session.stop(message))
+    def hold_back(self, reason: str, fix: str) -> None:
+        """Stop all robots softly, and let none begin anything until `let_begin`; they stay on line.
+
+        `fix` is what ends that, for messages.
+        """
+        self._each(lambda robot: robot.session.hold_back(reason, fix))
+
+    def let_begin(self) -> None:
+        """Let robots begin again what they are asked for."""
+        self._each(lambda robot: robot.session.let_begin())
 
     def _each(self, act: Callable[[Robot], object]) -> None:
         """Act on every robot, also where acting on one of them fails."""

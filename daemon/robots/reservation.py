@@ -174,13 +174,13 @@ class Reservation:
     async def _prepare(self, request: PrepareRequest, asked_by: str | None) -> dict[str, Any]:
         robot, problem = self._robot, f"{request.motion} cannot be prepared"
         session = robot.session
-        session.refuse_unless_able(problem)
+        session.refuse_to_begin(problem)
         if not session.rests:
             raise session.busy("stop it first")
         robot.planner.refuse_virtual("a group starts at", "play it alone")
         clock = checked_clock(robot.name, robot.clock)
         await robot.limits.checked()
-        session.refuse_unless_able(problem)
+        session.refuse_to_begin(problem)
         playback = robot.planner.playback_for(play_of(request))
         # Reserved from here on, so that nothing begins while torque comes on.
         token = None if request.token_sha256 else secrets.token_urlsafe(TOKEN_BYTES)

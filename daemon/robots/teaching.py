@@ -61,9 +61,9 @@ class TeachingRequests:
             if session.stopped != stopped:
                 reason = "stopped before it could be moved"
                 raise RequestError("CANCELED", robot.name, reason, hint="teach it again")
-        session.refuse_unless_able(problem)
+        session.refuse_to_begin(problem)
         await self._come_to_rest(request.lease)
-        session.refuse_unless_able(problem)
+        session.refuse_to_begin(problem)
         if not session.rests:
             raise session.busy("stop it first")
         self._draft.expect(request.mode)

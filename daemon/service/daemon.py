@@ -190,17 +190,22 @@ async def _feed_watchdog(robots: RobotRegistry) -> None:
 async def _stop_when_lost(
     bridge: MqttBridge, page: HttpServer | None, robots: RobotRegistry, allowed_s: float | None
 ) -> None:
-    """Stop motions that nobody could stop any more, because the broker is away and no page is open."""
-    reason = (
-        "; nobody could stop it" if page is None else ", and nobody watches on a page; nobody could stop it"
-    )
+    """Stop motions that nobody could stop any more, because the broker is away and no page is open.
+
+    Nothing begins until that is otherwise.
+    """
+    reason, fix = "; nobody could stop it", "bring the broker back"
+    if page is not None:
+        reason, fix = f", and nobody watches on a page{reason}", f"{fix}, or open the page"
     loop = asyncio.get_running_loop()
     started_s = loop.time()
     while allowed_s is not None:
         await asyncio.sleep(LOOK_PERIOD_S)
         received_s = max(started_s, bridge.received_s, page.watched_s if page else started_s)
         if not bridge.connected.is_set() and loop.time() - received_s > allowed_s:
-            robots.stop(f"the broker has been away for more than {allowed_s:g} s{reason}")
+            robots.hold_back(f"the broker has been away for more than {allowed_s:g} s{reason}", fix)
+        else:
+            robots.let_begin()
 
 
 @contextmanager

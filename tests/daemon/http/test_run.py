@@ -117,12 +117,14 @@ async def test_without_a_broker_a_motion_plays_as_long_as_somebody_watches(rig: 
             left_s = asyncio.get_running_loop().time()
             ended = await page.until(lambda told: told.get("subject") == "result")
             assert asyncio.get_running_loop().time() - left_s == pytest.approx(3.0, abs=0.6)
+            unwatched = await session.post(f"{browser.url}/api/robots/arm/follow/start", json={})
+            refusal = await unwatched.json()
     daemon.send_signal(signal.SIGTERM)
     assert (await daemon.end()).code == 0
-    assert (ended["data"]["code"], ended["data"]["message"]) == (
-        "CANCELED",
-        "the broker has been away for more than 3 s, and nobody watches on a page; nobody could stop it",
-    )
+    reason = "the broker has been away for more than 3 s, and nobody watches on a page; nobody could stop it"
+    assert (ended["data"]["code"], ended["data"]["message"]) == ("CANCELED", reason)
+    assert refusal["code"] == "NOT_ALLOWED"
+    assert refusal["error"] == f"arm: it cannot follow; {reason}; bring the broker back, or open the page"
 
 
 async def watch(socket: aiohttp.ClientWebSocketResponse) -> None:

@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from motiond.daemon.api import ReportHub
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.joints import description
@@ -13,11 +15,9 @@ from motiond.daemon.robots.assembly import make_registry
 from motiond.daemon.robots.process.stream_supervisor import StreamSupervisor
 from motiond.daemon.robots.robot import Robot
 from motiond.formats import load_robot
-from tests.daemon.rig import FORKS, ask, make_clock
+from tests.daemon.rig import FORKS, ask, make_clock, refused
 
 if TYPE_CHECKING:
-    import pytest
-
     from motiond.formats import RobotModel
     from tests.daemon.rig import Rig
 
@@ -66,9 +66,38 @@ async def test_a_stop_reaches_every_robot_also_after_one_that_cannot_be_stopped(
         with monkeypatch.context() as patched:
             patched.setattr(arm.session, "stop", fail)
             patched.setattr(leg.session, "stop", stopped.append)
-            registry.stop("the broker has been away")
+            registry.hold_back("the broker has been away", "bring it back")
     assert stopped == ["the broker has been away"]
     assert "arm: failed inside motiond" in caplog.messages
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "problem"),
+    [
+        ("follow/start", {}, "it cannot follow"),
+        ("play", {"motion": "long"}, "long cannot be played"),
+        ("play", {"motion": "long", "on_busy": "queue"}, "long cannot be played"),
+        ("goto", {"joints": {"elbow": 0.2}}, "goto cannot be played"),
+        ("sequence", {"steps": [{"motion": "short"}]}, "sequence cannot be played"),
+        ("teach/start", {}, "it cannot be taught"),
+        ("fleet/prepare", {"motion": "long", "start": "s1"}, "long cannot be prepared"),
+    ],
+)
+async def test_what_nobody_could_stop_does_not_begin_but_the_robot_is_enabled_and_stopped(
+    rig: Rig, verb: str, body: dict[str, Any], problem: str
+) -> None:
+    rig.robot["groups"] = ["choir"]
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        registry.hold_back("the broker has been away", "bring it back")
+        refusal = f"arm: {problem}; the broker has been away; bring it back"
+        assert await refused(registry, verb, **body) == ("NOT_ALLOWED", refusal)
+        assert (await ask(registry, "enable"))["torque"]
+        await ask(registry, "stop")
+        await ask(registry, "estop")
+        assert (await ask(registry, "reset"))["state"] == "idle"
+        registry.let_begin()
+        await ask(registry, verb, **body)
 
 
 async def test_a_robot_that_failed_comes_back_and_plays(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
