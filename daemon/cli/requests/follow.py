@@ -35,7 +35,8 @@ def follow(
 ) -> int:
     """Let a robot follow another, within its own limits, until Ctrl-C stops it softly.
 
-    It first goes slowly to where its leader is. Exit code 1 if it ends otherwise, as when its leader is lost.
+    So do SIGTERM and a terminal that is closed, but not SIGKILL: then `motiond stop ROBOT` ends it. It first
+    goes slowly to where its leader is. Exit code 1 if it ends otherwise, as when its leader is lost.
     """
     request: dict[str, Any] = {"leader": as_listed(leader), "on_busy": "replace" if replace else "reject"}
     if map_file is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -54,6 +54,8 @@ class Outcome:
 class Playing:
     """One motion, from the request to the end of what follows it."""
 
+    ended_by: ClassVar[tuple[signal.Signals, ...]] = ()
+    """What stops it besides Ctrl-C, unless this program was begun to ignore it, as `nohup` does."""
     columns: ClassVar[tuple[TextColumn | BarColumn, ...]] = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -108,14 +110,20 @@ class Playing:
         def interrupt() -> None:
             loop.remove_signal_handler(signal.SIGINT)
             self._interrupted = True
-            self._console.print(f"{self._robot.name}: stopping softly; Ctrl-C again stops the waiting only")
             self._stop_if_interrupted()
+            with suppress(OSError):  # whose terminal may be closed
+                self._console.print(
+                    f"{self._robot.name}: stopping softly; Ctrl-C again stops the waiting only"
+                )
 
-        loop.add_signal_handler(signal.SIGINT, interrupt)
+        heeded = [one for one in self.ended_by if signal.getsignal(one) is not signal.SIG_IGN]
+        for number in (signal.SIGINT, *heeded):
+            loop.add_signal_handler(number, interrupt)
         try:
             yield
         finally:
-            loop.remove_signal_handler(signal.SIGINT)
+            for number in (signal.SIGINT, *heeded):
+                loop.remove_signal_handler(number)
 
     def _stop_if_interrupted(self) -> None:
         """Ask for a stop; again for each state, as the first may have come before the motion began."""
@@ -129,6 +137,7 @@ class Playing:
 class Following(Playing):
     """One follow of a leader, until Ctrl-C, or for so many seconds."""
 
+    ended_by = (signal.SIGTERM, signal.SIGHUP)
     columns = (TextColumn("{task.description}"),)
 
     def __init__(self, daemon: Daemon, robot: str, console: Console, for_s: float | None) -> None:
@@ -150,7 +159,8 @@ class Following(Playing):
         if report.subject == "state":
             self._stop_if_interrupted()
             if (follow := report.data.get("follow")) is not None:
-                progress.update(shown, description=f"{self._robot.name}: {_of(follow)}", refresh=True)
+                with suppress(OSError):  # its terminal may be closed
+                    progress.update(shown, description=f"{self._robot.name}: {_of(follow)}", refresh=True)
 
 
 def _of(follow: dict[str, Any]) -> str:

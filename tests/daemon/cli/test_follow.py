@@ -38,6 +38,23 @@ async def daemon(rig: Rig) -> AsyncIterator[Daemon]:
         yield daemon
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_it_ends_softly_where_it_is_asked_to_end_or_its_terminal_is_closed(
+    daemon: Daemon, number: signal.Signals
+) -> None:
+    before = signal.signal(number, signal.SIG_DFL)  # whatever runs the tests may have it ignored
+    try:
+        follow = daemon.start("follow", "arm", "--leader", "other")
+        await daemon.until("following")
+        follow.send_signal(number)
+        follow.send_signal(number)  # a shell passes on what the system has sent already
+        code, out, _ = await follow.end()
+    finally:
+        signal.signal(number, before)
+    assert (code, out) == (0, STOPPED)
+    assert (await daemon.ask("status"))["state"] == "idle"
+
+
 async def test_it_shows_how_far_it_lags_until_ctrl_c_ends_it_softly(daemon: Daemon) -> None:
     await daemon.ask("teach/start", "other")
     follow = OnTerminal("follow", "arm", "--leader", "other", "-c", daemon.config)
