@@ -309,7 +309,7 @@ class CommandHandler:
             return str(error)
         if (too_slow := self._actuators.set_period(period_s)) is not None:
             return too_slow
-        schedule.start_grid(period_s)
+        schedule.go_on(period_s)
         route = Route(way, motion, return_track, play.passes)
         execution = _execution_of(play, route, 0, turned if turned.any() else None)
         player.take_over(execution, f"{play.motion} was asked to replace it, and has taken over on the way")

@@ -147,6 +147,13 @@ class Schedule:
         self._start(period_s, due_s - ticks * period_s)
         return ticks
 
+    def go_on(self, period_s: float) -> None:
+        """Put the next deadline one period from the present one, whatever time has passed since."""
+        ticks = math.floor((self.deadline_s - self._origin_s) / self.period_s + ROUNDING)
+        missed = self.index - ticks
+        self._start(period_s, self.deadline_s)
+        self.index = missed
+
     def _start(self, period_s: float, origin_s: float) -> None:
         self.grids += 1
         self.period_s = period_s
