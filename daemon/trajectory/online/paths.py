@@ -140,6 +140,7 @@ class Paths:
         peak = next_v + next_a * np.abs(next_a) / (2.0 * limits.jerk)
         can: Booleans = np.maximum(np.abs(next_v), np.abs(peak)) <= limits.velocity * (1.0 + ROUNDING)
         can &= np.abs(next_a) <= limits.acceleration * (1.0 + ROUNDING)
+        can &= np.abs(next_v - v) <= limits.acceleration * h * (1.0 + ROUNDING)  # also where it peaks between
         can &= np.abs(change) <= jerk * (1.0 + 1e-6) + ROUNDING
         can &= np.abs(next_v - v - h / 2.0 * (a + next_a)) <= jerk * h / 4.0 + ROUNDING
         step = next_p - p
