@@ -57,6 +57,11 @@ window.cancelAnimationFrame = clearTimeout;
 WITHOUT_3D = "export class View3D { constructor() { throw new Error('WebGL is missing'); } }"
 """What draws in 3D, for tests that look at all else: a fifth of what a page takes."""
 LOOK_AGAIN_S = 0.2
+LAID_OUT = """new Promise(done => new ResizeObserver((_, observer) => {
+    observer.disconnect();
+    setTimeout(done);
+}).observe(document.body))"""
+"""Once all that watches sizes has been told of a new one: a new observer is told last."""
 DRAWN = "(view => view?.robot && view.drawn && !view.dirty)(document.querySelector('canvas')?.view)"
 
 
@@ -245,6 +250,12 @@ class Browsed:
         within = f"({texts}).every(([name, value]) => Math.abs(value - (wanted[name] ?? value)) < 0.005)"
         await self.until(f"(wanted => {within})({posture})")
         await self.until_state("idle")  # it may have been so before it went, too
+
+    async def resize(self, width: int, height: int) -> None:
+        """Have another size, and let the page arrange itself: what is another size then may move the rest."""
+        await self.page.set_viewport_size({"width": width, "height": height})
+        for _ in range(2):
+            await self.page.evaluate(LAID_OUT)
 
     async def picture(self) -> NDArray[np.float64]:
         """Return the 3D view as it is seen: (rows, columns, 3), 0 to 1."""

@@ -41,6 +41,7 @@ ON, BACK = (
     "button[aria-label='elbow on, while it is held']",
     "button[aria-label='elbow back, while it is held']",
 )
+SWITCH = ".jog .panel-head input"
 LEVER = ".pads li:has-text('elbow') .lever"
 SAID = "document.querySelector('.jog [role=status]')?.innerText"
 PLAYER = "document.querySelector('.player').innerText"
@@ -169,7 +170,7 @@ async def watching(rig: JogRig) -> AsyncIterator[Watched]:
 
 async def switch_on(page: Page) -> None:
     await page.evaluate(PATIENT)
-    await page.check("text=Switched on")
+    await page.check(SWITCH)
 
 
 async def rests_well(rig: JogRig, watched: Watched) -> None:
@@ -255,7 +256,7 @@ async def test_keys_move_a_joint_while_they_are_held_and_poses_are_gone_to(rig: 
             await desk.until_rests_at({"elbow": 0.4})
         with part("the switch falls back when the view is left"):
             await page.click("a[href='#/arm/jog']")
-            assert not await page.is_checked("text=Switched on")
+            assert not await page.is_checked(SWITCH)
 
 
 FIELD = ".pads [aria-label^='Go to a position of elbow']"
@@ -385,7 +386,7 @@ async def test_somebody_else_in_control_is_why_a_robot_cannot_be_jogged(rig: Jog
     async with on_the_page(rig, "#/leased/jog") as desk:
         page = desk.page
         await desk.until("document.querySelector('.jog .empty')?.innerText === 'ana is in control'")
-        assert await page.is_disabled("text=Switched on")
+        assert await page.is_disabled(SWITCH)
         assert await page.get_attribute(".jog input[type=checkbox]", "title") == "ana is in control"
         await rig.ask("lease/release", "leased", lease=lease)
         await desk.until("!document.querySelector('.jog input[type=checkbox]').disabled")
@@ -456,7 +457,7 @@ async def test_nothing_of_jogging_leaves_the_screen(rig: JogRig, spacing: str) -
         await page.click("summary:has-text('What it moves')")
         for width, height in ((320, 568), (390, 844), (844, 390), (768, 1024), (1024, 768), (1440, 900)):
             with part(f"{width} x {height}"):
-                await page.set_viewport_size({"width": width, "height": height})
+                await browsed.resize(width, height)
                 assert await page.evaluate(BEYOND) == []
                 assert await page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
                 assert await page.evaluate(CUT_OFF) == []
@@ -558,7 +559,7 @@ async def test_the_robot_rests_within_half_a_second_when_the_browser_goes_while_
             watching(rig) as watched,
         ):
             await browsed.until_state("idle")
-            await browsed.page.check("text=Switched on")
+            await browsed.page.check(SWITCH)
             await hold(browsed.page)
             await watched.until_moves()
             await go(browsed, network)
@@ -663,6 +664,6 @@ async def test_what_a_gamepad_moves_is_edited_on_the_page_and_kept_for_every_pag
         await rests_well(rig, watched)
     file.write_text("{")
     async with on_the_page(rig, "#/arm/jog") as desk:
-        await desk.page.check("text=Switched on")
+        await desk.page.check(SWITCH)
         await desk.until_says(f"{file}: Invalid JSON: EOF while parsing an object at line 1 column 1")
     file.unlink()

@@ -452,7 +452,7 @@ async def test_nothing_leaves_the_screen_and_thumbs_hit_what_they_want(
             await browsed.until(f"document.querySelector('.panel.{view.partition('/')[2] or 'none'}, .tile')")
             for width, height in (*PHONES, (768, 1024), (1024, 768), (1440, 900)):
                 with part(f"#/{view} at {width} x {height}"):
-                    await browsed.page.set_viewport_size({"width": width, "height": height})
+                    await browsed.resize(width, height)
                     assert await browsed.page.evaluate(BEYOND) == []
                     assert (
                         await browsed.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
@@ -466,7 +466,9 @@ async def test_nothing_leaves_the_screen_and_thumbs_hit_what_they_want(
 
 @pytest.mark.parametrize("spacing", ["0", "0.06em"])
 async def test_what_plays_at_once_is_listed_and_each_is_stopped(rig: ManyRobots, spacing: str) -> None:
-    await rig.rest()
+    await rig.rest(
+        "arm", **dict.fromkeys(JOINTS, 0.1)
+    )  # where it begins: an approach leaves little to be added
     async with on_the_page(rig, "#/arm/motions") as browsed:
         page = browsed.page
         await page.evaluate(SPACED, f"* {{ letter-spacing: {spacing} !important }}")
@@ -477,7 +479,7 @@ async def test_what_plays_at_once_is_listed_and_each_is_stopped(rig: ManyRobots,
         await browsed.until("document.querySelectorAll('.goals li').length === 2")
         for width, height in (*PHONES, (768, 1024), (1024, 768), (1440, 900)):
             with part(f"{width} x {height}"):
-                await page.set_viewport_size({"width": width, "height": height})
+                await browsed.resize(width, height)
                 assert await page.evaluate(BEYOND) == []
                 assert await page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
                 assert await page.evaluate(COVERED) == []

@@ -286,16 +286,18 @@ async def test_recordings_are_within_reach_of_a_thumb(
         page = browsed.page
         stand_in.report(recording=True, file="f", why="motion", since_utc="2026-11-26T10:00:00Z", gaps=3)
         await page.click("button[aria-label='More of failed']")
-        for view in ("", "/failed", "/failed/run"):
+        for view, count in {"": 4, "/failed": 2, "/failed/run": 3}.items():
             await page.evaluate(f"location.hash = '#/arm/recordings{view}'")
-            await browsed.until(f"document.querySelector('{'.run table' if view else '.list .recording'}')")
+            await browsed.until(
+                f"document.querySelectorAll('.list .recording, .run-plot canvas').length === {count}"
+            )
             if view:
                 await page.keyboard.press("a")
                 await page.keyboard.press("ArrowRight")
                 await page.keyboard.press("b")
             for width, height in (*PHONES, (768, 1024), (1024, 768), (1440, 900)):
                 with part(f"{view} at {width} x {height}"):
-                    await page.set_viewport_size({"width": width, "height": height})
+                    await browsed.resize(width, height)
                     assert await page.evaluate(BEYOND) == []
                     assert await page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
                     if (width, height) in PHONES:
