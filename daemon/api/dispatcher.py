@@ -88,7 +88,7 @@ class Dispatcher:
         try:
             self._take(raw, body)
         except RequestError as error:
-            self._log.refused(raw, error, raw.robot if raw.robot in self.commands.robots else "")
+            self._note_refused(raw, error)
             return error
         except Exception:
             log.exception("%s failed", raw.where)
@@ -105,8 +105,15 @@ class Dispatcher:
         self.commands.take(raw.robot, request)
 
     def _refused(self, raw: RawRequest, error: RequestError, transaction: str | None) -> bytes:
-        self._log.refused(raw, error, raw.robot if raw.robot in self.commands.robots else "")
+        self._note_refused(raw, error)
         return refused(error, transaction)
+
+    def _note_refused(self, raw: RawRequest, error: RequestError) -> None:
+        """Log a refusal; a target that could not be read is counted where its robot follows."""
+        self._log.refused(raw, error, raw.robot if raw.robot in self.commands.robots else "")
+        if error.target_of is not None:
+            with suppress(RequestError):
+                self.commands.follower(error.target_of).count_refused()
 
     async def _answer_once(self, raw: RawRequest, request: Request) -> bytes:
         """Act, unless the transaction has been served or is being served: then return that answer.

@@ -94,6 +94,8 @@ class RequestError(Exception):
     data : dict
     transaction : str or None
         Of the request, where it could be read.
+    target_of : str or None
+        The goal for which a target was meant that could not be read; None of anything else.
     """
 
     exit_code: ClassVar[int] = 1
@@ -115,6 +117,7 @@ class RequestError(Exception):
         self.problems: tuple[RequestProblem, ...] = (problem_here,)
         self.data = data
         self.transaction: str | None = None
+        self.target_of: str | None = None
 
     @classmethod
     def of(cls, code: ErrorCode, message: object, data: dict[str, Any] | None = None) -> Self:

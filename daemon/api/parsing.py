@@ -76,7 +76,7 @@ def parse(raw: RawRequest, verbs: Mapping[str, Verb] = VERBS) -> Request:
         _refuse_levels(raw, body)
         _refuse_repeated_keys(raw)
     except RequestError as error:
-        error.transaction = _transaction(body)
+        error.transaction, error.target_of = _transaction(body), _target_of(raw, body, verbs)
         raise
     return request
 
@@ -146,10 +146,20 @@ def _body(raw: RawRequest, verbs: Mapping[str, Verb]) -> dict[str, Any]:
 
 def checked(raw: RawRequest, body: dict[str, Any]) -> Request:
     """Check the body of a request that its transport has read already; raises as `parse`."""
-    request = _validated(raw, body, VERBS)
-    if raw.message:
-        _refuse_repeated_keys(raw)
+    try:
+        request = _validated(raw, body, VERBS)
+        if raw.message:
+            _refuse_repeated_keys(raw)
+    except RequestError as error:
+        error.target_of = _target_of(raw, body, VERBS)
+        raise
     return request
+
+
+def _target_of(raw: RawRequest, body: dict[str, Any], verbs: Mapping[str, Verb]) -> str | None:
+    """Return the goal that a target names; None of any other request."""
+    verb, goal_id = verbs.get(raw.verb), body.get("goal_id")
+    return goal_id if verb is not None and verb.streams and isinstance(goal_id, str) else None
 
 
 def _validated(raw: RawRequest, body: dict[str, Any], verbs: Mapping[str, Verb]) -> Request:

@@ -485,6 +485,28 @@ async def test_targets_that_nobody_waits_for_are_passed_on_and_their_refusals_lo
     assert len(lines) <= 10
 
 
+async def test_targets_that_cannot_be_read_are_counted_whether_somebody_waits_or_not(
+    follower: Follower,
+) -> None:
+    dispatcher, goal_id = Dispatcher(follower.registry), await follower.starts()
+    for place, body in enumerate(
+        [
+            {"goal_id": goal_id, "positions": [True, 0.1]},
+            {"goal_id": goal_id, "positions": [1e7, 0.1]},
+            {"goal_id": goal_id, "velocity": [0.1, 0.1]},
+        ]
+    ):
+        raw = RawRequest("arm", "follow/target", orjson.dumps(body))
+        assert dispatcher.take(raw) is not None
+        assert dispatcher.take(raw, body) is not None
+        assert orjson.loads(await dispatcher.answer(raw))["code"] == "INVALID_REQUEST"
+        assert follower.state["follow"]["refused"] == 3 * (place + 1)
+    chunk = {"goal_id": goal_id, "positions": [[0.1, 0.1]], "period_s": -1.0}
+    for unread in (chunk, chunk | {"goal_id": "none"}, chunk | {"goal_id": 3}):
+        dispatcher.take(RawRequest("arm", "follow/chunk", orjson.dumps(unread)))
+    assert follower.state["follow"]["refused"] == 10
+
+
 async def test_a_flood_of_targets_costs_a_stop_nothing_and_the_newest_of_them_counts(
     follower: Follower,
 ) -> None:
