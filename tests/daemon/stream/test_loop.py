@@ -13,6 +13,7 @@ from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import SCALARS, RingReader, RingWriter
 from motiond.daemon.ipc.states import STATES, State
+from motiond.daemon.stream.engine.displacement import WaysBack
 from motiond.daemon.stream.engine.loop import StreamLoop
 from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.daemon.trajectory.route import Passes
@@ -686,3 +687,37 @@ def test_a_slow_motion_is_seen_to_be_alive_between_its_rows(slow: Slow) -> None:
     slow.bench.step()
     after = slow.bench.reader.pulse, slow.bench.reader.written
     assert (after[0] - before[0], after[1] - before[1]) == (50, 1)
+
+
+@pytest.mark.parametrize("periods", [0.4, 0.9, 1.3, 2.6])
+@pytest.mark.parametrize("rate_hz", [50.0, 100.0, 500.0])
+def test_a_take_over_that_takes_long_to_plan_neither_stops_nor_jumps_by_its_stamps(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, rate_hz: float, periods: float
+) -> None:
+    hand_over, clock = WaysBack.hand_over, bench.clock
+
+    def slow(*asked: Any, **how: Any) -> Track:
+        clock.sleep_until(clock.now() + periods / rate_hz)
+        return hand_over(*asked, **how)
+
+    monkeypatch.setattr(WaysBack, "hand_over", slow)
+    rows = np.array(START) + 0.2 * np.arange(round(2.0 * rate_hz))[:, None] / rate_hz
+    bench.enable()
+    bench.play(rows, rate_hz=rate_hz)
+    bench.step(round(0.4 * rate_hz))
+    bench.reader.take()
+    bench.step(4)
+    bench.play(rows, rate_hz=rate_hz, goal_id="goal-2", takes_over=True)
+    bench.step(8)
+    assert [ended.code for ended in bench.ends()] == ["PREEMPTED"]
+    records, now_s = bench.reader.take(), clock.now()
+    stamps, positions = (
+        records[:, SCALARS.index("setpoint_s")],
+        records[:, ring.slices(2)["reference_position"]],
+    )
+    steps_s = np.diff(stamps)
+    assert not np.diff(positions, axis=0)[steps_s == 0.0].any()  # where it is asked for at a tick's time
+    speeds = np.diff(positions, axis=0)[steps_s > 0.0] / steps_s[steps_s > 0.0, None]
+    np.testing.assert_allclose(speeds, 0.2, rtol=0.0, atol=5.0 * WAYS.acceleration[0] / rate_hz)
+    assert now_s - stamps[-1] < 1.0 / rate_hz
+    bench.step_until(lambda: len(bench.ends()) == 2)
