@@ -126,6 +126,31 @@ def test_a_robot_whose_commander_is_killed_stops_softly(tmp_path: Path) -> None:
         assert motiond("control", "arm", "-c", rig.config).stdout == "arm: nobody is in control\n"
 
 
+def test_a_follow_ends_softly_once_its_terminal_is_closed(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.daemon = {"mqtt": {"listen": f"127.0.0.1:{free_port()}"}}
+    del rig.driver["trace"], rig.driver["plant"]
+    rig.others = {"other": rig.robot}
+    with background("run", "-c", rig.config) as process:
+        lines_until(process.stderr, "other: online")
+        daemon = Daemon(rig.config)
+        asyncio.run(daemon.until("idle"))
+        master, slave = pty.openpty()
+        with started(
+            (MOTIOND, "follow", "arm", "--leader", "other", "-c", daemon.config),
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env={**os.environ, "TERM": "xterm-256color", "PYTHONUTF8": "1"},
+            preexec_fn=take_terminal,
+        ) as follow:
+            os.close(slave)
+            output_until(master, lambda shown: "goes with other" in shown, "how far behind it is")
+            os.close(master)
+            follow.wait(PATIENCE_S)
+        asyncio.run(daemon.until("idle"))
+
+
 @contextmanager
 def monitor_of(daemon: Daemon) -> Iterator[tuple[subprocess.Popen[str], int, int]]:
     """Run `motiond monitor` on a terminal of its own; yield both of the terminal's ends, too."""
@@ -156,6 +181,7 @@ def resize(terminal: int, columns: int) -> None:
 
 def take_terminal() -> None:
     """Let Ctrl-C, another size and the terminal's end reach the program, as a shell's terminal does."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
