@@ -204,6 +204,10 @@ async def _stop_when_lost(
         received_s = max(started_s, bridge.received_s, page.watched_s if page else started_s)
         if not bridge.connected.is_set() and loop.time() - received_s > allowed_s:
             robots.hold_back(f"the broker has been away for more than {allowed_s:g} s{reason}", fix)
+            with suppress(TimeoutError):  # who asks as soon as it is back is not refused
+                await asyncio.wait_for(bridge.connected.wait(), LOOK_PERIOD_S)
+            if bridge.connected.is_set():
+                robots.let_begin()
         else:
             robots.let_begin()
 
