@@ -101,16 +101,14 @@ class RobotRegistry:
 
     # -- what they are asked for ----------------------------------------------------------------------------
 
-    def hold_back(self, reason: str, fix: str) -> None:
-        """Stop all robots softly, and let none begin anything until `let_begin`; they stay on line.
+    def stop(self, message: str) -> None:
+        """Stop all robots softly; they stay on line."""
+        self._each(lambda robot: robot.session.stop(message))
 
-        `fix` is what ends that, for messages.
-        """
-        self._each(lambda robot: robot.session.hold_back(reason, fix))
-
-    def let_begin(self) -> None:
-        """Let robots begin again what they are asked for."""
-        self._each(lambda robot: robot.session.let_begin())
+    def heed(self, why_held_back: Callable[[], tuple[str, str] | None]) -> None:
+        """Let no robot begin anything while there is a reason; that comes with what to do about it."""
+        for member in self.members.values():
+            member.robot.session.why_held_back = why_held_back
 
     def _each(self, act: Callable[[Robot], object]) -> None:
         """Act on every robot, also where acting on one of them fails."""

@@ -194,22 +194,25 @@ async def _stop_when_lost(
 
     Nothing begins until that is otherwise.
     """
-    reason, fix = "; nobody could stop it", "bring the broker back"
+    if allowed_s is None:
+        return
+    reason, fix = "nobody could stop it", "bring the broker back"
+    away = f"the broker has been away for more than {allowed_s:g} s"
     if page is not None:
-        reason, fix = f", and nobody watches on a page{reason}", f"{fix}, or open the page"
+        away, fix = f"{away}, and nobody watches on a page", f"{fix}, or open the page"
     loop = asyncio.get_running_loop()
     started_s = loop.time()
-    while allowed_s is not None:
-        await asyncio.sleep(LOOK_PERIOD_S)
+
+    def why_lost() -> tuple[str, str] | None:
         received_s = max(started_s, bridge.received_s, page.watched_s if page else started_s)
-        if not bridge.connected.is_set() and loop.time() - received_s > allowed_s:
-            robots.hold_back(f"the broker has been away for more than {allowed_s:g} s{reason}", fix)
-            with suppress(TimeoutError):  # who asks as soon as it is back is not refused
-                await asyncio.wait_for(bridge.connected.wait(), LOOK_PERIOD_S)
-            if bridge.connected.is_set():
-                robots.let_begin()
-        else:
-            robots.let_begin()
+        is_lost = not bridge.connected.is_set() and loop.time() - received_s > allowed_s
+        return (f"{away}; {reason}", fix) if is_lost else None
+
+    robots.heed(why_lost)
+    while True:
+        await asyncio.sleep(LOOK_PERIOD_S)
+        if lost := why_lost():
+            robots.stop(lost[0])
 
 
 @contextmanager

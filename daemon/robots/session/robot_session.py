@@ -17,6 +17,8 @@ from ...ipc.states import ACTIVE, HALTED, ResultCode, State
 from .goal import MotionGoal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...api import Follows, Subject, TeachMode
     from .goal import Goal
 
@@ -187,7 +189,7 @@ class RobotSession:
     - `untaught`: why it is not taught any more, or was not the last time
     - `latched`: whether the emergency stop is: until a reset, whatever becomes of the stream process
     - `leaving`: whether the robot is about to end
-    - `held_back`: why nothing may begin now, and what to do about it; None where it may
+    - `why_held_back`: returns why nothing may begin now, and what to do about it; None where it may
     - `sent`: the number of the last command
     - `stopped`: that of the last command which ended or released anything
     - `used`: whether anything was asked or reported since somebody has set it to False
@@ -208,7 +210,7 @@ class RobotSession:
         self.teaching: TeachMode | None = None
         self.untaught: messages.TeachingEnded | None = None
         self.latched = self.used = self.leaving = False
-        self.held_back: tuple[str, str] | None = None
+        self.why_held_back: Callable[[], tuple[str, str] | None] = lambda: None
         self.sent = self.stopped = 0
         self._robot, self._on_end, self._on_exit, self._outlet = robot, on_end, on_exit, outlet
         self._pending: list[Pending] = []
@@ -305,8 +307,8 @@ class RobotSession:
         Raises RequestError: NOT_ALLOWED, or as `refuse_unless_able`.
         """
         self.refuse_unless_able(problem)
-        if self.held_back is not None:
-            raise RequestError("NOT_ALLOWED", self._robot, problem, *self.held_back)
+        if (held_back := self.why_held_back()) is not None:
+            raise RequestError("NOT_ALLOWED", self._robot, problem, *held_back)
 
     def refuse_while_taught(self, problem: str) -> None:
         """Refuse what cannot be done while somebody moves the robot by hand; raises RequestError: BUSY."""
@@ -844,15 +846,6 @@ class RobotSession:
         self._cancel_begin()
         self._advance()
         return number
-
-    def hold_back(self, reason: str, fix: str) -> None:
-        """Stop softly, and let nothing begin until `let_begin`; `fix` is what ends that, for messages."""
-        self.held_back = reason, fix
-        self.stop(reason)
-
-    def let_begin(self) -> None:
-        """Let what is asked for begin again."""
-        self.held_back = None
 
     def stop_goal(self, goal: Goal, reason: str) -> int:
         """Stop one goal softly that plays; what plays beside it plays on."""

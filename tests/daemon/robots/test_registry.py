@@ -66,7 +66,7 @@ async def test_a_stop_reaches_every_robot_also_after_one_that_cannot_be_stopped(
         with monkeypatch.context() as patched:
             patched.setattr(arm.session, "stop", fail)
             patched.setattr(leg.session, "stop", stopped.append)
-            registry.hold_back("the broker has been away", "bring it back")
+            registry.stop("the broker has been away")
     assert stopped == ["the broker has been away"]
     assert "arm: failed inside motiond" in caplog.messages
 
@@ -89,14 +89,14 @@ async def test_what_nobody_could_stop_does_not_begin_but_the_robot_is_enabled_an
     rig.robot["groups"] = ["choir"]
     async with rig.running() as registry:
         await rig.until_state("idle")
-        registry.hold_back("the broker has been away", "bring it back")
+        registry.heed(lambda: ("the broker has been away", "bring it back"))
         refusal = f"arm: {problem}; the broker has been away; bring it back"
         assert await refused(registry, verb, **body) == ("NOT_ALLOWED", refusal)
         assert (await ask(registry, "enable"))["torque"]
         await ask(registry, "stop")
         await ask(registry, "estop")
         assert (await ask(registry, "reset"))["state"] == "idle"
-        registry.let_begin()
+        registry.heed(lambda: None)
         await ask(registry, verb, **body)
 
 

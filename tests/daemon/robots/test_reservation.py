@@ -476,7 +476,7 @@ async def test_what_stops_it_acts_at_once_also_on_the_way(rig: Rig, verb: str, p
         await until_phase(rig, phase)
         body = {"start": "s1", "token": answer["token"]} if verb == "fleet/release" else {}
         if verb == "the broker is away":
-            registry.hold_back(verb, "bring it back")
+            registry.stop(verb)
         else:
             await ok(registry, verb, **body)
         result = await rig.until("result", lambda _: True)
