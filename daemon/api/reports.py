@@ -92,7 +92,7 @@ class FollowStatus(FollowCounts):
     frame: str | None
     """Of twists: what is moved."""
     slowed_by: str | None
-    """Of twists: the joint that slows the frame down or stops it, by its limits."""
+    """Of twists: the joint that slows the frame down or stops it, by its limits; or `singularity`."""
     leader: str | None
     """The robot whose joints are the targets."""
     has_reached_leader: bool

@@ -8,13 +8,15 @@ Numerical filtering for the operation of robotic manipulators through kinematica
 (1988).
 
 What no joint may do slows the whole: the frame keeps its direction, and stands where a joint that it needs
-stands at its limit.
+stands at its limit. Likewise it slows towards a singularity and stands before it, as by the hard stop of
+MoveIt Servo; away from there it may move. From twist to twist all joints' velocities change in step, within
+what they may accelerate.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -34,11 +36,26 @@ Reference: TypeAlias = Literal["base", "tool"]
 Component: TypeAlias = Literal["vx", "vy", "vz", "wx", "wy", "wz"]
 
 QUOTE = "'"
-SINGULAR = 0.05
-"""Singular values below this share of the largest are damped: joints are 20 times as fast there."""
+SINGULAR = 1.0 / 30.0
+"""The frame stands where its twist needs joints 30 times as fast as the best direction does, and would need
+them faster yet. Singular values below this share of the largest are damped."""
+SINGULARITY = "singularity"
 SLOWS_S = 0.25
-"""So long a joint takes at least to its limit at the speed that it has: the nearer, the slower it goes."""
+"""So long it takes at least to a limit or a singularity at the speed that it has: the nearer, the slower."""
+AHEAD_S = 1e-4
+"""So far ahead it is looked whether a singularity comes nearer, and how the joints' velocities change."""
+FOR_THE_WAY = 0.5
+"""The share of accelerations that keeping to the line may need; the rest is for becoming faster or slower."""
+DEVIATION = 0.05
+"""By so much of its speed the frame may come to move differently in `HELD_S`, as velocities are held."""
+HELD_S = 0.03
+LONGEST_S = 0.1
+"""Since the last twist; one that comes later does not change the joints' velocities by more."""
+FIRST_S = 0.02
+"""The first twist counts as if one of 0 had come so long before."""
 
+NO_VALUE = 1e-9
+"""Of the largest: a singular value that rounding leaves of 0, as of a way that no joint goes."""
 NEGLIGIBLE = 1e-4
 """Of its greatest speed: a joint at its limit that would hardly move does not keep the others from moving."""
 
@@ -58,12 +75,29 @@ class JointVelocities:
     share : float
         Of the twist that is left, 0 to 1, as no joint may be faster.
     slowed_by : str or None
-        The joint that slows the whole; None where none does.
+        The joint that slows the whole, or "singularity"; None where nothing does.
     """
 
     velocities: Floats
     share: float
     slowed_by: str | None
+
+
+class _Resolved(NamedTuple):
+    """What gives a twist in one posture.
+
+    - `moves` (joints, leaders): velocities of all joints for those of the solution
+    - `rows` (components, leaders), `solution` (leaders,): turns beside ways by the frame's lever
+    - `speed`: that is wanted, in rad/s
+    - `margin`: how far it is from a singularity, 1 to 0: the least speed of joints that such a twist could
+      need, by that which it needs; one by the condition number of the Jacobian in its direction
+    """
+
+    moves: Floats
+    rows: Floats
+    speed: float
+    solution: Floats
+    margin: float
 
 
 class TwistMap:
@@ -86,6 +120,8 @@ class TwistMap:
         it at the same time.
     velocity : ndarray, shape (joints of the map,)
         The greatest speeds, finite, in rad/s or m/s.
+    acceleration : ndarray, shape (joints of the map,)
+        By how much velocities may change a second, finite.
 
     Raises
     ------
@@ -101,6 +137,7 @@ class TwistMap:
         joints: Sequence[str],
         *,
         velocity: Floats,
+        acceleration: Floats,
         reference: Reference = "base",
         free: Collection[Component] = (),
     ) -> None:
@@ -112,7 +149,9 @@ class TwistMap:
         self._asked = np.array([component not in free for component in get_args(Component)])
         self._numbers = [joint_map.joints.index(name) for name in joints]
         self._columns = _columns(model)
-        self._speeds = velocity
+        self._speeds, self._accelerations = velocity, acceleration
+        self._last = np.zeros(len(joint_map.joints))
+        self._last_s: float | None = None
         self._moves, self._slides = _moves(joint_map, self._numbers)
         self._refuse_unmoved(joints)
 
@@ -128,8 +167,24 @@ class TwistMap:
         movers = listed([name for name, moves in moved if moves], QUOTE) or "no joint"
         raise TwistError(f"{self._map.robot}: {problem}; what moves it is {movers}; choose another")
 
+    def next(self, positions: Floats, twist: Floats, now_s: float) -> JointVelocities:
+        """Return the velocities of the joints that may move, on from those that it has returned last.
+
+        They change in step, so that from rest and to rest the frame goes straight. Arguments are those of
+        `velocities`; `now_s` is in s, on a clock that does not jump.
+        """
+        since_s = FIRST_S if self._last_s is None else min(now_s - self._last_s, LONGEST_S)
+        whole, share, slowed_by = self._within_limits(positions, twist)
+        change = self._accelerations * max(since_s, 0.0)
+        part = _reached(self._last, whole, change)
+        towards = part * whole - self._last
+        far = np.abs(towards)
+        step = np.min(np.divide(change, far, out=np.ones_like(far), where=far > change), initial=1.0)
+        self._last, self._last_s = self._last + step * towards, now_s
+        return JointVelocities(self._last[self._numbers], share, slowed_by)
+
     def velocities(self, positions: Floats, twist: Floats) -> JointVelocities:
-        """Return the velocities of the joints that may move.
+        """Return the velocities of the joints that may move, whatever they are now.
 
         Parameters
         ----------
@@ -138,6 +193,33 @@ class TwistMap:
         twist : ndarray, shape (6,)
             vx, vy, vz in m/s and wx, wy, wz in rad/s; those that are free do not count.
         """
+        velocities, share, slowed_by = self._within_limits(positions, twist)
+        return JointVelocities(velocities[self._numbers], share, slowed_by)
+
+    def _within_limits(self, positions: Floats, twist: Floats) -> tuple[Floats, float, str | None]:
+        now = self._resolved(positions, twist)
+        velocities = self._moves_of(now)
+        then = self._resolved(positions + AHEAD_S * velocities, twist)
+        change = (self._moves_of(then) - velocities) / AHEAD_S
+        nearer = (then.margin - now.margin) / AHEAD_S
+        bend = float(np.linalg.norm((then.rows - now.rows) @ now.solution)) / AHEAD_S
+        near = min(
+            self._share_to_singularity(velocities, now.margin, nearer),
+            DEVIATION * now.speed / max(bend * HELD_S, DEVIATION * now.speed, NEGLIGIBLE),
+        )
+        shares = [
+            self._share(positions, velocities),
+            self._share_on_way(velocities, change),
+            (near, SINGULARITY),
+        ]
+        share, slowed_by = min(shares, key=lambda found: found[0])
+        return (share * velocities, share, slowed_by) if share < 1.0 else (velocities, 1.0, None)
+
+    def _moves_of(self, resolved: _Resolved) -> Floats:
+        velocities: Floats = resolved.moves @ resolved.solution
+        return velocities
+
+    def _resolved(self, positions: Floats, twist: Floats) -> _Resolved:
         pose, jacobian = self._jacobian(positions)
         axes = (pose if self._is_tool else self._model.base_pose)[:3, :3]
         along = np.vstack([axes.T @ jacobian[:3], axes.T @ jacobian[3:]])
@@ -145,9 +227,8 @@ class TwistMap:
         weights = np.repeat([1.0 / lever, 1.0], 3)
         moves = self._moves * np.where(self._slides, lever, 1.0)
         rows = (weights[:, None] * along @ moves)[self._asked]
-        velocities = moves @ _damped(rows, (weights * twist)[self._asked])
-        share, slowest = self._share(positions, velocities)
-        return JointVelocities(share * velocities[self._numbers], share, slowest)
+        wanted = (weights * twist)[self._asked]
+        return _Resolved(moves, rows, float(np.linalg.norm(wanted)), *_damped(rows, wanted))
 
     def _jacobian(self, positions: Floats) -> tuple[Floats, Floats]:
         posture = np.zeros(self._model.dof)
@@ -166,6 +247,27 @@ class TwistMap:
         shares = np.divide(allowed, needed, out=np.full(len(needed), np.inf), where=counts)
         slowest = int(np.argmin(shares))
         return (float(shares[slowest]), self._map.joints[slowest]) if shares[slowest] < 1 else (1.0, None)
+
+    def _share_on_way(self, velocities: Floats, change: Floats) -> tuple[float, str]:
+        """Return how much of all velocities may be, so that joints can change them as the way needs it.
+
+        Of a way that is gone at a share of the speed, accelerations are the square of that share.
+        """
+        needed = np.where(np.abs(velocities) > NEGLIGIBLE * self._speeds, np.abs(change), 0.0)
+        shares = np.sqrt(self._shares_of(FOR_THE_WAY * self._accelerations, needed))
+        slowest = int(np.argmin(shares))
+        return float(shares[slowest]), self._map.joints[slowest]
+
+    def _share_to_singularity(self, velocities: Floats, margin: float, change: float) -> float:
+        """Return how much of all velocities may be, so that the frame can stand before a singularity."""
+        if change >= 0.0:
+            return 1.0
+        left_s = max(margin - SINGULAR, 0.0) / -change
+        braking = np.sqrt(self._shares_of(FOR_THE_WAY * self._accelerations * left_s, np.abs(velocities)))
+        return float(min(left_s / SLOWS_S, braking.min()))
+
+    def _shares_of(self, allowed: Floats, needed: Floats) -> Floats:
+        return np.divide(allowed, needed, out=np.ones_like(needed), where=needed > allowed)
 
 
 def _columns(model: RobotModel) -> list[int]:
@@ -201,8 +303,18 @@ def _lever(jacobian: Floats) -> float:
     return float(np.linalg.norm(jacobian[:3, turns], axis=0).max(initial=0.0)) or 1.0
 
 
-def _damped(rows: Floats, wanted: Floats) -> Floats:
+def _reached(last: Floats, whole: Floats, change: Floats) -> float:
+    """Return the greatest part of velocities, 0 to 1, that joints reach from their last ones."""
+    speed = np.abs(whole)
+    forward = last * np.sign(whole) + change
+    moves = speed > 0.0
+    return float(np.clip(np.divide(forward, speed, out=np.ones_like(speed), where=moves), 0.0, 1.0).min())
+
+
+def _damped(rows: Floats, wanted: Floats) -> tuple[Floats, float]:
     """Return the least x for which `rows @ x` is nearest to what is wanted, damped where rows are singular.
+
+    And how far that is from a singularity, 1 to 0, which no damping touches.
 
     A singular value below `SINGULAR` of the largest, s, counts as s + d² / s. d grows from 0 there to half of
     that bound at s = 0, so that nothing jumps and no x is more than about `1 / SINGULAR` times the least.
@@ -212,5 +324,8 @@ def _damped(rows: Floats, wanted: Floats) -> Floats:
     damping = np.maximum(bound**2 - values**2, 0.0) / 4
     denominators = values**2 + damping
     gains = np.divide(values, denominators, out=np.zeros_like(values), where=denominators > 0)
-    solution: Floats = right.T @ (gains * (left.T @ wanted))
-    return solution
+    parts = left.T @ wanted
+    solution: Floats = right.T @ (gains * parts)
+    is_some = values > NO_VALUE * values[0]
+    least, needed = np.linalg.norm(parts[is_some]), np.linalg.norm(parts[is_some] / values[is_some])
+    return solution, float(least / (values[0] * needed)) if needed > 0.0 else 1.0

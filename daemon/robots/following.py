@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING
 
@@ -147,7 +148,7 @@ class FollowRequests:
         if held is None:
             raise ValueError("where the robot is to be is not known yet")
         positions = np.where(np.isfinite(newest), newest, held)
-        joints = twist_map.velocities(positions, twist)
+        joints = twist_map.next(positions, twist, asyncio.get_running_loop().time())
         goal.slowed_by = joints.slowed_by
         return [*joints.velocities.tolist()]
 

@@ -84,7 +84,7 @@ export function FollowFacts({ robot }: { robot: Robot }) {
     <p class="facts" aria-label="Targets">
       <span>Latency <span class="num">{span(latency_s.p50)}</span>, 99 % within <span class="num">{span(latency_s.p99)}</span></span>
       {lag && <span>Lag <span class="num">{fixed(Math.abs(lag.value), 3)} {lag.unit}</span> ({lag.joint})</span>}
-      {slowed_by && <span class="bad">Slowed down by the limits of {slowed_by}</span>}
+      {slowed_by && <span class="bad">Slowed down by {slowed_by === 'singularity' ? 'a singularity' : `the limits of ${slowed_by}`}</span>}
       {lost > 0 && <span>{clipped} clipped, {dropped + refused} not taken</span>}
     </p>
   );

@@ -309,7 +309,7 @@ export interface FollowStatus {
   mode: "position" | "velocity" | "twist";
   /** Of twists: what is moved. */
   frame: string | null;
-  /** Of twists: the joint that slows the frame down or stops it, by its limits. */
+  /** Of twists: the joint that slows the frame down or stops it, by its limits; or `singularity`. */
   slowed_by: string | null;
   /** The robot whose joints are the targets. */
   leader: string | null;

@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from .goal import Goal
 
 
+IN_STEP_S = 0.02
+"""So long a joint takes to its acceleration where a frame is moved, as twists come about as often."""
 POSE_RATE_HZ = 200.0  # of ticks on the way to a posture
 LONGEST_STOP = 4.0  # in units of stop_duration_s: of a way from what moves, which is planned as it begins
 FARTHEST_S = 86_400.0
@@ -305,6 +307,7 @@ class GoalPlanner:
                 request.frame,
                 names,
                 velocity=self._top_speeds(),
+                acceleration=self._top_accelerations(),
                 reference=request.reference,
                 free=request.free,
             )
@@ -315,6 +318,18 @@ class GoalPlanner:
         """Return how fast joints follow at most, shape (joints,); without a limit, as on an approach."""
         limits = self.joint_map.limits.velocity
         return np.where(np.isfinite(limits), limits, self._bounds.velocity)
+
+    def _top_accelerations(self) -> Floats:
+        """Return by how much velocities of twists change a second, shape (joints,).
+
+        At most by what joints may accelerate, as by `FollowLimits`, and reach within `IN_STEP_S` by their
+        jerk: they come to their accelerations together then.
+        """
+        speeds, stop_s, limits = self._top_speeds(), self._settings.stop_duration_s, self.joint_map.limits
+        needed = np.maximum(self._bounds.acceleration, 2.0 * speeds / stop_s)
+        allowed = np.where(np.isfinite(limits.acceleration), limits.acceleration, needed)
+        jerk = np.maximum(self._bounds.jerk, 16.0 * speeds / stop_s**2)
+        return np.minimum(allowed, IN_STEP_S * jerk)
 
     def _longest_stop_s(self) -> float:
         """Return a bound of how long a soft stop takes from any state within the limits, in s.

@@ -37,7 +37,9 @@ def arm_map(**limits: Any) -> JointMap:
 
 def twist_map(joint_map: JointMap, model: RobotModel = ARM, frame: str = "tool", **more: Any) -> TwistMap:
     more = {"joints": joint_map.joints} | more
-    return TwistMap(model, joint_map, frame, velocity=joint_map.limits.velocity, **more)
+    limits = joint_map.limits
+    acceleration = np.minimum(limits.acceleration, 10.0)
+    return TwistMap(model, joint_map, frame, velocity=limits.velocity, acceleration=acceleration, **more)
 
 
 def moved(joint_map: JointMap, model: RobotModel, frame: str, q: Floats, found: JointVelocities) -> Floats:
@@ -143,24 +145,24 @@ def test_near_a_stretched_arm_an_outward_twist_fades_and_no_joint_runs_away() ->
         speeds.append(np.abs(found.velocities).max())
         ways.append(moved(joint_map, model, "tip", q, found)[0])
     assert max(speeds) < 2.0
-    assert ways[:2] == pytest.approx([0.1, 0.1], abs=1e-6)
-    assert ways[2:] == sorted(ways[2:], reverse=True)
-    assert ways[-1] == pytest.approx(0.0, abs=1e-9)
+    assert ways[0] == pytest.approx(0.1, abs=1e-6)
+    assert ways[1:] == sorted(ways[1:], reverse=True)
+    assert ways[4:] == pytest.approx([0.0] * 4, abs=1e-9)
+    back = two.velocities(np.array([0.0, 0.02]), np.array([-0.1, 0, 0, 0, 0, 0]))
+    assert moved(joint_map, model, "tip", np.array([0.0, 0.02]), back)[0] < -0.001
     across = two.velocities(np.zeros(2), np.array([0, 0.1, 0, 0, 0, 0]))
-    assert moved(joint_map, model, "tip", np.zeros(2), across)[1] == pytest.approx(0.1)
+    assert abs(moved(joint_map, model, "tip", np.zeros(2), across)[1]) < 0.001  # straight on is out of reach
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_wherever_the_arm_is_its_joints_keep_their_speeds_and_nothing_jumps(seed: int) -> None:
+def test_wherever_the_arm_is_its_joints_keep_their_speeds_and_change_them_in_step(seed: int) -> None:
     rng = np.random.default_rng(seed)
     tool, twist = twist_map(arm_map()), rng.normal(size=6) * 0.3
-    way = np.linspace(rng.uniform(-3, 3, 6), rng.uniform(-3, 3, 6), 3001)
+    way = np.linspace(rng.uniform(-3, 3, 6), rng.uniform(-3, 3, 6), 1001)
     way[:, 4] *= 0.1  # along the wrist's singularity
-    found = np.array([tool.velocities(q, twist).velocities for q in way])
+    found = np.array([tool.next(q, twist, 0.02 * step).velocities for step, q in enumerate(way)])
     assert np.abs(found).max() <= 2.0 + 1e-12
-    # A jump would be as large between postures that are nearer to each other.
-    coarse, fine = (np.abs(np.diff(found[::every], axis=0)).max() for every in (5, 1))
-    assert fine < coarse / 2
+    assert np.abs(np.diff(found, axis=0)).max() <= 10.0 * 0.02 + 1e-9
 
 
 GRIPPER = """<robot name="lift"><link name="root"/><link name="rail"/><link name="arm"/><link name="hand"/>
@@ -203,7 +205,14 @@ def test_joints_that_are_not_named_hold() -> None:
 
 def refusal(model: RobotModel | None, joint_map: JointMap, frame: str, *joints: str) -> str:
     with pytest.raises(TwistError) as refused:
-        TwistMap(model, joint_map, frame, joints, velocity=np.ones(len(joint_map.joints)))
+        TwistMap(
+            model,
+            joint_map,
+            frame,
+            joints,
+            velocity=(ones := np.ones(len(joint_map.joints))),
+            acceleration=ones,
+        )
     return str(refused.value)
 
 
