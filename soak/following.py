@@ -39,7 +39,7 @@ def main() -> int:
     asked = parser.parse_args()
     seeds = asked.seeds or range(asked.first, asked.first + asked.count)
     made = failed = 0
-    with Pool(os.cpu_count() or 1) as pool, Progress() as progress:
+    with Pool(len(os.sched_getaffinity(0))) as pool, Progress() as progress:
         for seed, ticks, problems in progress.track(pool.imap_unordered(live, seeds), total=len(seeds)):
             made += ticks
             if problems:
