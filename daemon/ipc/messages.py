@@ -235,6 +235,7 @@ class Follow:
     - `timeout_s`: without a target for so long it stops softly; counted from the end of what is to be played
     - `path_tolerance`: for each joint of the robot; `OFF` where there is none
     - `start`: the setpoint that was held when it was asked for; refused if it is not the present one
+    - `catches_up`: whether it goes to its targets within the bounds of approaches, until it has reached them
     - `expires_at`: as of `Play`
     """
 
@@ -245,6 +246,7 @@ class Follow:
     timeout_s: float
     path_tolerance: list[float]
     start: list[float]
+    catches_up: bool = False
     expires_at: float | None = None
 
 
@@ -430,6 +432,7 @@ class Reached:
 class Followed:
     """What has become of a `Follow`'s targets so far; once a second, and in its result's details.
 
+    - `is_behind`: whether it has yet to reach them, within the bounds of approaches
     - `targets`: how many were taken; a chunk counts as one
     - `clipped`: how many of them were beyond a limit, and clipped to it
     - `dropped`: how many were not taken, as they were older than the last
@@ -441,6 +444,7 @@ class Followed:
     """
 
     goal_id: str
+    is_behind: bool
     targets: int
     clipped: int
     dropped: int

@@ -72,8 +72,7 @@ class FollowRequests:
         answer = await robot.settled(session.begin_instead(goal, problem))
         held = session.known.reference
         if leader and held is not None and session.goal is goal:
-            limits, start = robot.planner.approach_limits(goal.joints), np.array(held)[[*goal.joints]]
-            self._mirror.begin(goal, leader, limits, start)
+            self._mirror.begin(goal, leader, np.array(held)[[*goal.joints]])
         return {"goal_id": answer["goal_id"], "joints": answer["joints"], "rate_hz": answer["rate_hz"]}
 
     async def target(self, request: Target) -> TargetAnswer:

@@ -3,14 +3,12 @@
 - `leaders`: which robots may lead
 - `joint_match`: which joint of the leader moves which of the follower
 - `leader`: what it measures, and why it cannot lead
-- `catch_up`: from where the follower is to its leader, and then with it
 - `mirror`: passes on what a leader measures, until it cannot
 """
 
-from .catch_up import CatchUp
 from .joint_match import JointMatch, match_joints
 from .leader import Leader
 from .leaders import leader_of
 from .mirror import Mirror
 
-__all__ = ["CatchUp", "JointMatch", "Leader", "Mirror", "leader_of", "match_joints"]
+__all__ = ["JointMatch", "Leader", "Mirror", "leader_of", "match_joints"]

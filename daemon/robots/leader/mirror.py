@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from ...ipc import messages
-from .catch_up import CatchUp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from motiond.formats.arrays import Floats
 
-    from ...trajectory import OnlineLimits
     from ..robot import Robot
     from ..session import FollowGoal
     from .leader import Leader
@@ -36,9 +34,7 @@ PERIOD_S = 0.01
 class _Lead:
     goal: FollowGoal
     leader: Leader
-    catch_up: CatchUp
     start: Floats
-    taken_s: float
     turned: Floats | None = None  # what is added to what is measured: whole turns; None before the first
 
 
@@ -54,13 +50,12 @@ class Mirror:
         self._lead: _Lead | None = None
         self._begun = asyncio.Event()
 
-    def begin(self, goal: FollowGoal, leader: Leader, limits: OnlineLimits, start: Floats) -> None:
+    def begin(self, goal: FollowGoal, leader: Leader, start: Floats) -> None:
         """Lead the robot from where it holds, until its goal ends or the leader is lost.
 
-        `limits`: of approaches. `start`: shape (joints of the goal,), in rad or m.
+        `start`: shape (joints of the goal,), in rad or m.
         """
-        catch_up = CatchUp(limits, start, PERIOD_S)
-        self._lead = _Lead(goal, leader, catch_up, start, asyncio.get_running_loop().time())
+        self._lead = _Lead(goal, leader, start)
         self._begun.set()
 
     async def run(self) -> NoReturn:
@@ -79,19 +74,15 @@ class Mirror:
 
     def _pass_on(self, lead: _Lead) -> None:
         """Pass on what was measured last, if that is new."""
-        now_s = asyncio.get_running_loop().time()
-        measured = lead.leader.measure(now_s)
+        measured = lead.leader.measure(asyncio.get_running_loop().time())
         if lead.leader.lost:
             self._end(lead, lead.leader.lost)
         if measured is None:
             return
         if lead.turned is None:
             lead.turned = self._nearest(lead, measured.positions)
-        leading = measured.positions + lead.turned
-        positions, velocities = lead.catch_up.next(leading, measured.velocities, now_s - lead.taken_s)
-        lead.taken_s, lead.goal.has_reached_leader = now_s, lead.catch_up.is_there
-        to, passing, goal_id = positions.tolist(), velocities.tolist(), lead.goal.goal_id
-        self._put(lead.goal, messages.Target(goal_id, to, passing, None, time.time()))
+        to, passing = (measured.positions + lead.turned).tolist(), measured.velocities.tolist()
+        self._put(lead.goal, messages.Target(lead.goal.goal_id, to, passing, None, time.time()))
 
     def _nearest(self, lead: _Lead, positions: Floats) -> Floats:
         """Return by how much whole turns move a leader on to be nearest to where the robot holds."""

@@ -34,8 +34,6 @@ class FollowGoal(Goal):
         What makes velocities of joints of twists.
     slowed_by : str or None
         The joint that slowed the last twist.
-    has_reached_leader : bool
-        Whether it goes with its leader, after the slow way to there.
     dropped, refused : int
         Targets that were not passed on, as newer ones came at once, or as they are none of this follow.
     followed : Followed or None
@@ -51,7 +49,6 @@ class FollowGoal(Goal):
     stop_s: float
     twist: TwistMap | None = None
     slowed_by: str | None = None
-    has_reached_leader: bool = False
     dropped: int = 0
     refused: int = 0
     followed: Followed | None = None
@@ -81,6 +78,12 @@ class FollowGoal(Goal):
     def needs_control(self) -> bool:
         """Always: nobody else knows where it is to go."""
         return True
+
+    @property
+    def has_reached_leader(self) -> bool:
+        """Whether it goes with its leader, after the slow way to there."""
+        followed = self.followed
+        return self.request.leader is not None and followed is not None and not followed.is_behind
 
     def stops_within_s(self, max_skip_s: float) -> float:
         """Return a bound of how long a stop takes, in s, from any moment of the goal."""

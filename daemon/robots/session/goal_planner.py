@@ -41,7 +41,7 @@ from ...planning import (
     whole,
     whole_of,
 )
-from ...trajectory import FULL_RAMP, OnlineLimits, Route, Track, longest_stop
+from ...trajectory import FULL_RAMP, Route, Track, longest_stop
 from .follow_goal import FollowGoal
 from .goal import MotionGoal
 from .shared_tracks import SharedTracks
@@ -286,17 +286,6 @@ class GoalPlanner:
             transaction=request.transaction,
         )
 
-    def approach_limits(self, joints: Sequence[int]) -> OnlineLimits:
-        """Return the limits of some joints on a way that is as slow as approaches are."""
-        bounds, limits, chosen = self._bounds, self.joint_map.limits, [*joints]
-        return OnlineLimits(
-            lower=limits.lower[chosen],
-            upper=limits.upper[chosen],
-            velocity=np.minimum(bounds.velocity, limits.velocity)[chosen],
-            acceleration=np.minimum(bounds.acceleration, limits.acceleration)[chosen],
-            jerk=bounds.jerk[chosen],
-        )
-
     def _twist_map(self, request: StartFollowRequest, names: Sequence[str]) -> TwistMap | None:
         if request.frame is None:
             return None
@@ -375,6 +364,7 @@ class GoalPlanner:
             timeout_s=request.timeout_s,
             path_tolerance=[OFF if value is None else value for value in self._bounds.path],
             start=[*start],
+            catches_up=request.leader is not None,
             expires_at=goal.expires_at,
         )
         answer = {"joints": [*goal.names], "rate_hz": goal.setpoints_hz}

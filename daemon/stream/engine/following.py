@@ -47,6 +47,7 @@ class Following:
         self._watch, self._schedule, self._report = watch, schedule, report
         self._limits = FollowLimits(setup, actuators.driver.limits)
         self._silent_at_s = self._report_at_s = math.inf
+        self._was_behind = False
 
     # -- commands -------------------------------------------------------------------------------------------
 
@@ -66,7 +67,7 @@ class Following:
         player.follow(pursuit)
         now_s = schedule.clock.now()
         self._silent_at_s = now_s + max(FIRST_S, pursuit.timeout_s)
-        self._report_at_s = now_s + REPORT_S
+        self._report_at_s, self._was_behind = now_s + REPORT_S, pursuit.is_behind
         return ""
 
     def _refusal(self, follow: Follow, start: Floats) -> str:
@@ -118,6 +119,6 @@ class Following:
             message = f"no target came for {pursuit.timeout_s:g} s{why}; the robot stops softly and holds"
             self._report(messages.Happened("follow_timeout", message, {"goal_id": pursuit.goal_id}))
             self._player.stop(ResultCode.CANCELED, message)
-        if now_s >= self._report_at_s:
-            self._report_at_s = max(self._report_at_s + REPORT_S, now_s)
+        if now_s >= self._report_at_s or pursuit.is_behind != self._was_behind:
+            self._report_at_s, self._was_behind = max(self._report_at_s + REPORT_S, now_s), pursuit.is_behind
             self._report(messages.Followed(pursuit.goal_id, **pursuit.facts(self._actuators.measured)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-12
 """In rad or m: so far joints that keep in step with others stay within their limits, as sums are rounded."""
+NEAR_S, AS_FAST = 0.02, 0.2
+"""A joint has caught up with its target when, at an approach's velocity, it is no further than `NEAR_S` away,
+and when their velocities differ by this share of it at most."""
 NEWEST = 1000
 """Of so many targets the latency is kept."""
 
@@ -55,6 +59,15 @@ class FollowLimits:
         self.acceleration = np.where(np.isfinite(limit), limit, needed)
         self.jerk = np.maximum(ways.jerk, 16.0 * self.velocity / stop_s**2)
         self.leaders, self.turns = np.array(ways.leaders), np.array(ways.multipliers)
+        self._ways = ways
+
+    def of_approaches(self) -> FollowLimits:
+        """Return those with the bounds of approaches, where these are lower."""
+        slow, ways = copy(self), self._ways
+        slow.velocity = np.minimum(self.velocity, ways.velocity)
+        slow.acceleration = np.minimum(self.acceleration, ways.acceleration)
+        slow.jerk = np.minimum(self.jerk, ways.jerk)
+        return slow
 
 
 class Pursuit:
@@ -80,11 +93,20 @@ class Pursuit:
         self._columns = [column[leaders[joint]] for joint in self._moved]
         self._turns, self._begun = limits.turns[self._moved], position[self._moved]
         self._start = position[self._joints]
-        self._generator = OnlineGenerator(self._joint_limits(limits), self._start, self._period_s)
+        self._generator = self._generator_within(limits)
+        self._free: OnlineGenerator | None = None  # within the joints' own limits, from when it has caught up
+        self._passing = np.zeros(len(self._joints))
+        if follow.catches_up:
+            slow = limits.of_approaches()
+            self._slow_velocity = self._joint_limits(slow).velocity
+            self._generator, self._free = self._generator_within(slow), self._generator
         self._sent_at = -math.inf
         self._unwritten: list[float] = []
         self._latencies: deque[float] = deque(maxlen=NEWEST)
         self._targets = self._clipped = self._dropped = self._refused = self.dropped_since = 0
+
+    def _generator_within(self, limits: FollowLimits) -> OnlineGenerator:
+        return OnlineGenerator(self._joint_limits(limits), self._start, self._period_s)
 
     def _joint_limits(self, limits: FollowLimits) -> OnlineLimits:
         """Return what joints with targets may do, so that those in step with them keep their limits, too."""
@@ -122,6 +144,8 @@ class Pursuit:
             return False
         self._sent_at = self._sent_at if sent_at is None else sent_at
         self._clipped += act()
+        if self._free is not None:
+            self._note_passing(message)
         self._targets += 1
         self.dropped_since = 0
         if len(self._unwritten) < NEWEST:
@@ -167,6 +191,29 @@ class Pursuit:
             times, rows = np.append(times, times + self._period_s), np.repeat(rows, 2, axis=0)
         return partial(self._generator.go_through, times, rows)
 
+    # -- catching up ----------------------------------------------------------------------------------------
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it has yet to catch up with its targets, within the bounds of approaches."""
+        return self._free is not None
+
+    def _note_passing(self, target: Target | Chunk) -> None:
+        """Note how fast the targets move, beyond the bounds of approaches, too."""
+        passing = None if isinstance(target, Chunk) else target.velocities
+        self._passing[:] = 0.0 if passing is None else np.nan_to_num(np.array(passing, dtype=float))
+
+    def _has_caught_up(self) -> bool:
+        generator, slow = self._generator, self._slow_velocity
+        is_near = np.abs(generator.target - generator.position) <= NEAR_S * slow
+        is_as_fast = np.abs(self._passing - generator.velocity) <= AS_FAST * slow
+        return self._targets > 0 and bool((is_near & is_as_fast).all())
+
+    def _go_freely(self, free: OnlineGenerator) -> None:
+        """Go on from here within the joints' own limits."""
+        free.resume(self._generator)
+        self._generator, self._free = free, None
+
     # -- setpoints ------------------------------------------------------------------------------------------
 
     def move(self, ticks: int, due: int, position: Floats, velocity: Floats, *, brakes: bool) -> bool:
@@ -175,6 +222,8 @@ class Pursuit:
         `ticks`: by so many; more than 1 where deadlines were missed and are skipped. `due`: how many have
         become due.
         """
+        if self._free is not None and (brakes or self._has_caught_up()):
+            self._go_freely(self._free)
         generator, rests = self._generator, False
         for tick in range(due - ticks, due):
             if brakes:
@@ -198,6 +247,7 @@ class Pursuit:
     def facts(self, measured: Floats) -> dict[str, Any]:
         """Return what has become of the targets, as `Followed` has it; `measured`: shape (joints,)."""
         return {
+            "is_behind": self.is_behind,
             "targets": self._targets,
             "clipped": self._clipped,
             "dropped": self._dropped,

@@ -87,6 +87,17 @@ class OnlineGenerator:
         self._interception = Interception(limits, period_s)
         self._rests = True
 
+    def resume(self, other: OnlineGenerator) -> None:
+        """Go on from where another is to its target, at any limits of velocity, acceleration and jerk.
+
+        The other's are no higher, and it goes through nothing: so its state is safe here, too.
+        """
+        self._state[:], self.position[:] = other._state, other.position
+        self.target[:], self._passing[:], self._passes = other.target, other._passing, other._passes
+        self._lower[:], self._upper[:] = other._lower, other._upper
+        self._bound()
+        self._aim_to_rest()
+
     @property
     def ends_s(self) -> float:
         """When what it goes through ends; in the past where there is nothing."""
