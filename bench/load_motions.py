@@ -117,7 +117,7 @@ def csv_layouts(text: bytes) -> dict[str, bytes]:
     """Return a table in other ways of writing the same."""
     return {
         "semicolons": text.replace(b",", b";"),
-        "blanks": text.replace(b",", b" "),
+        "blanks": text.replace(b" [SI]", b"").replace(b",", b" "),
         "CRLF": text.replace(b"\n", b"\r\n"),
         "no zeros before points": text.replace(b",0.", b",.").replace(b",-0.", b",-."),
         "a comment for each row": text.replace(b"\n", b"\n# a row\n"),
