@@ -46,8 +46,11 @@ class Body(DriverOptions):
     """All that moves with one actuator's joint, up to the next joints."""
 
     actuator: str = Field(description="Which one moves it.")
+    name: str | None = Field(
+        default=None, description="The actuator's, unless that moves several joints, as of a gripper."
+    )
     carried_by: str | None = Field(
-        default=None, description="The actuator whose body carries this joint; null: the base."
+        default=None, description="The name of the body that carries this joint; null: the base."
     )
     pose: tuple[Row4, Row4, Row4, Row4] = Field(
         default=UNIT, description="The joint's frame in the frame of what carries it, at zero; 4x4."
@@ -58,6 +61,11 @@ class Body(DriverOptions):
     com: Vector = Field(default=(0.0, 0.0, 0.0), description="Centre of mass in the joint's frame, in m.")
     reduction: NotZero = Field(default=1.0, description="joint = actuator / reduction + offset")
     offset: Finite = Field(default=0.0, description="In rad or m.")
+
+    @property
+    def called(self) -> str:
+        """Its name."""
+        return self.name or self.actuator
 
 
 class Gravity(DriverOptions):
@@ -73,13 +81,13 @@ class Gravity(DriverOptions):
 class Weights:
     """Computes the efforts of gravity from positions; call it.
 
-    Raises OptionsError if there are no bodies, if they name unknown actuators or one actuator twice, or if
-    they carry each other in a loop.
+    Raises OptionsError if there are no bodies, if they name unknown actuators or bodies, if two have one
+    name, or if they carry each other in a loop.
     """
 
     def __init__(self, where: str, gravity: Gravity, actuators: Sequence[str]) -> None:
         bodies = _in_order(where, gravity.bodies, actuators)
-        place = {body.actuator: index for index, body in enumerate(bodies)}
+        place = {body.called: index for index, body in enumerate(bodies)}
         self._columns = np.array([actuators.index(body.actuator) for body in bodies])
         self._carriers = [-1 if body.carried_by is None else place[body.carried_by] for body in bodies]
         self._carried = _carried(self._carriers)
@@ -94,18 +102,24 @@ class Weights:
         self._fall = np.array(gravity.acceleration)
         self._count = len(actuators)
 
-    def __call__(self, position: Floats) -> Floats:
-        """Return the effort of gravity on each actuator: (actuators,), in N·m or N."""
+    def __call__(self, position: Floats, fall: Floats | None = None) -> Floats:
+        """Return the effort of gravity on each actuator: (actuators,), in N·m or N.
+
+        `position` (actuators,): in rad or m. `fall` (3,): the acceleration of gravity in m/s², in the frame
+        of the base, where it is another than that of the options.
+        """
+        fall = self._fall if fall is None else fall
         places = self._places(position[self._columns] / self._reductions + self._offsets)
         axes = (places[:, :3, :3] @ self._axes[:, :, np.newaxis])[..., 0]
         centres = (places @ self._centres[:, :, np.newaxis])[:, :3, 0]
         masses = self._carried @ self._masses
         sums = self._carried @ (self._masses[:, np.newaxis] * centres)
         arms = sums - masses[:, np.newaxis] * places[:, :3, 3]
-        turning = np.einsum("ij,ij->i", axes, np.cross(arms, self._fall))
-        sliding = masses * (axes @ self._fall)
+        turning = np.einsum("ij,ij->i", axes, np.cross(arms, fall))
+        sliding = masses * (axes @ fall)
+        of_bodies = np.where(self._slides, sliding, turning) / self._reductions
         efforts = np.zeros(self._count)
-        efforts[self._columns] = np.where(self._slides, sliding, turning) / self._reductions
+        np.add.at(efforts, self._columns, of_bodies)
         return efforts
 
     def _places(self, displacement: Floats) -> Floats:
@@ -129,13 +143,19 @@ class Weights:
 
 def _in_order(where: str, bodies: Sequence[Body], actuators: Sequence[str]) -> list[Body]:
     """Sort bodies so that each comes after the one that carries it."""
-    names = [body.actuator for body in bodies]
-    problems = [_unknown(where, name, actuators) for name in names if name not in actuators]
-    problems += [
-        _unknown(where, body.carried_by, names) for body in bodies if body.carried_by not in {None, *names}
+    names = [body.called for body in bodies]
+    problems = [
+        _unknown(where, "actuator", body.actuator, actuators)
+        for body in bodies
+        if body.actuator not in actuators
     ]
     problems += [
-        OptionProblem(where, ("gravity",), f"gravity: two bodies are moved by '{name}'", "", "join them")
+        _unknown(where, "body", body.carried_by, names)
+        for body in bodies
+        if body.carried_by not in {None, *names}
+    ]
+    problems += [
+        OptionProblem(where, ("gravity",), f"gravity: two bodies are called '{name}'", "", "join or rename")
         for name in sorted({name for name in names if names.count(name) > 1})
     ]
     if not bodies:
@@ -143,10 +163,10 @@ def _in_order(where: str, bodies: Sequence[Body], actuators: Sequence[str]) -> l
     ordered: list[Body] = []
     rest = list(bodies)
     while rest and not problems:
-        carried = {None, *(body.actuator for body in ordered)}
+        carried = {None, *(body.called for body in ordered)}
         ready = [body for body in rest if body.carried_by in carried]
         if not ready:
-            loop = ", ".join(body.actuator for body in rest)
+            loop = ", ".join(body.called for body in rest)
             what = f"gravity: the bodies of {loop} carry each other in a loop"
             problems.append(OptionProblem(where, ("gravity",), what, "", "let one be carried by the base"))
         ordered += ready
@@ -156,8 +176,8 @@ def _in_order(where: str, bodies: Sequence[Body], actuators: Sequence[str]) -> l
     return ordered
 
 
-def _unknown(where: str, name: str | None, known: Sequence[str]) -> OptionProblem:
-    what = f"gravity: there is no actuator '{name}' with a body"
+def _unknown(where: str, kind: str, name: str | None, known: Sequence[str]) -> OptionProblem:
+    what = f"gravity: there is no {kind} '{name}'"
     return OptionProblem(
         where, ("gravity",), what, f"there are {', '.join(known)}", nearest(str(name), known)
     )

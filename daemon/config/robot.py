@@ -35,6 +35,7 @@ from .types import (
     Effort,
     FilePath,
     Jerk,
+    Mass,
     Name,
     NotNegativeTolerance,
     Place,
@@ -176,6 +177,17 @@ class JointSettings(Section):
         return self
 
 
+class PayloadSettings(Section):
+    """What the robot carries, a mass without extent: as heavy for what weighs it as a part of the robot."""
+
+    frame: Text
+    """The link, joint or frame of the description that it moves with."""
+    mass: Mass
+    """In kg."""
+    com: tuple[Place, Place, Place] = (0.0, 0.0, 0.0)
+    """Its centre in that frame, in m."""
+
+
 class DriverSettings(BaseModel):
     """The driver of a robot: its type, and beside it the options of that type."""
 
@@ -283,6 +295,8 @@ class RobotSettings(Section):
     """What the model does not know of its joints; without a model, all joints in the robot's order."""
     driver: DriverSettings
     """What moves the actuators."""
+    payload: PayloadSettings | None = None
+    """What the robot carries besides its own parts, as a tool or a workpiece."""
     motions: list[Motions] = Field(default=[])
     """Motion files, and folders of them: paths, or `{folder: …, upload: true, watch: true}`."""
     motion_joints: Annotated[list[Text], Field(min_length=1)] | None = None

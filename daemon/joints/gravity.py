@@ -1,4 +1,4 @@
-"""The weight of a simulated robot, from its description: what the `sim` driver's option `gravity` wants.
+"""The weight of a robot, from its description: what the option `gravity` of drivers wants.
 
 The option's `from_model` is replaced by bodies that have the masses of the model. What no joint of the map
 moves is lumped with what carries it.
@@ -27,39 +27,43 @@ def with_gravity(options: Mapping[str, Any], model: RobotModel | None, joint_map
     gravity = options.get("gravity")
     if model is None or not isinstance(gravity, dict) or not gravity.get("from_model"):
         return dict(options)
-    bodies = list(_bodies(model, joint_map))
-    return {**options, "gravity": {**gravity, "from_model": False, "bodies": bodies}}
+    return {**options, "gravity": {**gravity, "from_model": False, "bodies": bodies_of(model, joint_map)}}
+
+
+def bodies_of(model: RobotModel, joint_map: JointMap) -> list[dict[str, Any]]:
+    """Return what each joint of a map carries, up to the next joints, as drivers take it (`Body`)."""
+    return list(_bodies(model, joint_map))
 
 
 def _bodies(model: RobotModel, joint_map: JointMap) -> Iterator[dict[str, Any]]:
-    """Yield what each actuator's joint carries, up to the next such joints."""
     places = model.forward_kinematics(np.zeros(model.dof))
     driven = _driven(model, joint_map)
+    transmission = joint_map.transmission
     for name, joint in driven.items():
         carrier = _moved_by(joint.parent, model, driven)
         here = _place(joint, places)
         there = np.eye(4) if carrier is None else _place(driven[carrier], places)
         mass, com = _lumped(joint, model, driven, places)
         row = joint_map.joints.index(name)
-        reduction = float(joint_map.transmission.joint_reduction[row])
         yield {
+            "name": name,
             "actuator": joint_map.actuator_of(name),
-            "carried_by": carrier and joint_map.actuator_of(carrier),
+            "carried_by": carrier,
             "pose": (np.linalg.inv(there) @ here).tolist(),
             "axis": joint.axes[0].tolist(),
             "slides": joint.type in _SLIDES,
             "mass": mass,
             "com": (np.linalg.inv(here) @ com)[:3].tolist(),
-            "reduction": reduction * joint.gear_ratio,
-            "offset": float(joint_map.transmission.joint_offset[row]) / joint.gear_ratio,
+            "reduction": float(transmission.joint_reduction[row]) * joint.gear_ratio,
+            "offset": float(transmission.joint_offset[row]) / joint.gear_ratio,
         }
 
 
 def _driven(model: RobotModel, joint_map: JointMap) -> dict[str, Joint]:
-    """Return the joints that have an actuator of their own, by name."""
-    of_index = joint_map.transmission.joint_of
-    own = {joint_map.joints[int(row)] for row in of_index}
-    return {joint.name: joint for joint in model.joints if joint.name in own and not joint.closes_loop}
+    """Return the joints that an actuator moves, by name; so are those that follow another."""
+    moved = np.isfinite(joint_map.transmission.joint_reduction)
+    names = {name for name, is_moved in zip(joint_map.joints, moved, strict=True) if is_moved}
+    return {joint.name: joint for joint in model.joints if joint.name in names and not joint.closes_loop}
 
 
 def _place(joint: Joint, places: Mapping[str, Floats]) -> Floats:

@@ -25,6 +25,7 @@ from ..joints import (
     missing_limits,
     never_fails,
     with_gravity,
+    with_payload,
     with_stops,
 )
 from ..planning import MotionLibrary, MotionReader
@@ -95,7 +96,7 @@ def make_registry(
             models[described] = load_model(robot, settings)
         model = models[described]
         joint_map = build_joint_map(name, model, robot.joints)
-        options = with_gravity(robot.driver.options, model, joint_map)
+        options = with_gravity(robot.driver.options, with_payload(name, model, robot.payload), joint_map)
         options = with_stops(robot.driver.type, options, joint_map)
         driver = drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
         setup = make_setup(name, robot, settings, joint_map, options, allowed=driver.limits)

@@ -29,6 +29,8 @@ from ..joints import (
     missing_limits,
     never_fails,
     read_robot,
+    with_gravity,
+    with_payload,
 )
 from ..planning import MotionLibrary, PlanError, plan, unnoticed
 from ..recording import refuse_unwritable
@@ -115,7 +117,8 @@ def _made(settings: Settings, name: str) -> tuple[JointMap, Driver]:
     model = load_model(robot, settings)
     _warn_of_meshes(model)
     joint_map = build_joint_map(name, model, robot.joints)
-    driver = make_driver(robot.driver.type, robot.driver.options, joint_map.actuators)
+    options = with_gravity(robot.driver.options, with_payload(name, model, robot.payload), joint_map)
+    driver = make_driver(robot.driver.type, options, joint_map.actuators)
     return joint_map, driver
 
 

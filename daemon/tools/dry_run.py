@@ -21,7 +21,15 @@ from motiond.drivers import make_driver
 from ..api import RequestError, unknown_robot
 from ..ipc import messages, ring
 from ..ipc.channel import Channel
-from ..joints import build_joint_map, joint_bounds, load_model, never_fails, with_gravity, with_stops
+from ..joints import (
+    build_joint_map,
+    joint_bounds,
+    load_model,
+    never_fails,
+    with_gravity,
+    with_payload,
+    with_stops,
+)
 from ..planning import MotionLibrary, unnoticed
 from ..robots import GoalPlanner, make_setup, new_goal, result_payload
 from ..stream.engine import StreamLoop
@@ -82,7 +90,7 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
     _refuse_endless(name, request)
     model = load_model(robot, settings)
     joint_map = build_joint_map(name, model, robot.joints)
-    options = with_gravity(robot.driver.options, model, joint_map)
+    options = with_gravity(robot.driver.options, with_payload(name, model, robot.payload), joint_map)
     driver = make_driver(robot.driver.type, options, joint_map.actuators)
     narrowed = joint_map.within(driver.limits)
     bounds = joint_bounds(narrowed, robot)
