@@ -38,6 +38,7 @@ TARGET_HEAD, CHUNK_HEAD = struct.Struct("<B16sd"), struct.Struct("<dd")
 """Of a frame of a target: kind, the goal's id, `sent_at`; of a chunk `start_at` and `period_s` besides."""
 KINDS, CHUNK = {"positions": 1, "velocities": 2, "twist": 3}, 4
 SIDES, QUANTITIES = ("reference", "feedback"), ("position", "velocity", "effort")
+FLOAT_BYTES = 4
 
 
 class MessageTransport(Transport):
@@ -289,11 +290,14 @@ class HttpTransport(MessageTransport):
         kind, place, joints, stamp_s, frame = HEAD.unpack_from(data)
         if kind != TELEMETRY or place >= len(self._robots):
             return
-        numbers = array("f", data[HEAD.size :])
+        end = HEAD.size + len(SIDES) * len(QUANTITIES) * joints * FLOAT_BYTES
+        numbers = array("f", data[HEAD.size : end])
         columns = iter(numbers[at : at + joints].tolist() for at in range(0, len(numbers), joints or 1))
         sample: dict[str, Any] = {"stamp_s": stamp_s, "frame": frame}
         for side in SIDES:
             sample[side] = {quantity: _with_none(next(columns, [])) for quantity in QUANTITIES}
+        if contacts := data[end:]:
+            sample["contacts"] = json.loads(contacts)
         self._take(Report(self._robots[place], "telemetry", sample))
 
     async def _send(self, message: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from motiond.text import nearest
 
 from .base import (
+    CONTACT,
     ActuatorCommand,
     ActuatorState,
     CommunicationLost,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from .limits import LimitKind as LimitKind
 
 __all__ = [
+    "CONTACT",
     "ActuatorCommand",
     "ActuatorLimits",
     "ActuatorState",

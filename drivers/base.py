@@ -140,8 +140,19 @@ class Description:
             )
 
 
+CONTACT = 8
+"""Values of a contact: the numbers of both bodies in `Driver.bodies`, where it is, the force."""
+
+
 class ActuatorState:
     """What the actuators report; `Driver.read` fills it in place, with NaN where nothing is known.
+
+    Parameters
+    ----------
+    count : int
+        How many actuators there are.
+    contacts : ndarray, shape (slots, CONTACT), optional
+        Becomes the attribute; by default there are no slots.
 
     Attributes
     ----------
@@ -158,9 +169,15 @@ class ActuatorState:
         known. It is what the device has, not what was asked of it.
     stamp_s : ndarray, shape (actuators,)
         Monotonic time at which each actuator's feedback was received.
+    contacts : ndarray, shape (slots, CONTACT)
+        What touches, of a driver that knows it: a row for each two bodies, from the first slot on, and NaN in
+        the others. A row has the numbers of the bodies in `Driver.bodies`, the lower one first, the centre of
+        their contact weighted by force, in m, and the force in all that the first exerts on the second, in N,
+        both in the world's frame. Of more than there are slots, those with the largest force.
     """
 
     __slots__ = (
+        "contacts",
         "effort",
         "position",
         "stamp_s",
@@ -177,9 +194,11 @@ class ActuatorState:
     voltage_v: Floats
     torque: Floats
     stamp_s: Floats
+    contacts: Floats
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, contacts: Floats | None = None) -> None:
         self.values: Floats = np.full((7, count), np.nan)
+        self.contacts = np.empty((0, CONTACT)) if contacts is None else contacts
         self.position, self.velocity, self.effort = self.values[:3]
         self.temperature_c, self.voltage_v, self.torque, self.stamp_s = self.values[3:]
 
@@ -224,6 +243,10 @@ class Driver(ABC):
     min_rate_hz : float
         The slowest one, below which the actuators would release between two ticks; 0 where they never do.
         Slower motions are listed as not playable. See `slowest_rate_hz`.
+    contact_slots : int
+        How many contacts `read` reports at most; known before `open`. 0 where the driver knows none.
+    bodies : tuple of str
+        What can touch, by the numbers in `ActuatorState.contacts`; complete after `open`.
     warnings : list of str
         What a user should know although the driver works; complete after `open`, and `motiond check` prints
         what `rehearse` returns before.
@@ -241,6 +264,8 @@ class Driver(ABC):
     actuators: tuple[str, ...]
     max_rate_hz: float
     min_rate_hz: float = 0.0
+    contact_slots: int = 0
+    bodies: tuple[str, ...] = ()
 
     def __init__(
         self, actuators: Sequence[str], options: DriverOptions, now: Callable[[], float] = time.monotonic

@@ -519,6 +519,17 @@ class Quantities(TypedDict):
     effort: Numbers
 
 
+class ContactReport(TypedDict):
+    """What touches in a simulation, when it did so with the largest force; in the world's frame."""
+
+    bodies: list[str]
+    """The two that touch: links, `floor`, bodies of the scene."""
+    position: list[float]
+    """Where: x, y, z in m; of several points, their centre by force."""
+    force: list[float]
+    """That of the first on the second: x, y, z in N."""
+
+
 class TelemetryReport(TypedDict):
     """One sample; over a WebSocket it comes as an array of numbers (docs/http.md)."""
 
@@ -530,6 +541,8 @@ class TelemetryReport(TypedDict):
     feedback: Quantities
     error: Quantities
     """Reference less feedback."""
+    contacts: NotRequired[list[ContactReport]]
+    """What has touched since the sample before; only of a robot whose driver knows it."""
 
 
 Why = Literal["request", "motion", "always", "teaching"]

@@ -89,6 +89,7 @@ class Setup:
     clock: Literal["real", "virtual"] = "real"
     # the robot stops softly when no command came for so long; None where nobody sends heartbeats
     daemon_timeout_s: float | None = None
+    contact_slots: int = 0  # of a record: how many contacts it has room for
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +345,7 @@ class Ready:
     max_rate_hz: float
     warnings: list[str]
     allowed: dict[str, Any]  # what the actuators allow, as `ActuatorLimits.as_lists` writes it
+    bodies: list[str] = field(default_factory=list)  # what can touch, by the numbers in contacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The telemetry ring: one record a tick, written by the stream process and read by the daemon.
 
-A record is a vector of float64 with named parts. A reader takes all that it has not seen, and counts what it
+A record is a vector of float64 with named parts, and contacts at its end where the driver knows any, so that
+the other parts lie where they lie without. A reader takes all that it has not seen, and counts what it
 has lost by coming too late; the writer never waits. Between two records, and before the first, the writer
 shows by beats that it is alive. The memory has no name (`memfd`).
 """
@@ -14,6 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from motiond.drivers import CONTACT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,13 +67,15 @@ class Record:
     - `data` (ndarray, shape (width,)): the whole record
     - `reference` (ndarray, shape (3, joints)): its setpoints: positions, velocities, efforts
     - `feedback` (ndarray, shape (5, joints)): positions, velocities, efforts, temperatures, voltages
+    - `contacts` (ndarray, shape (slots, CONTACT)): as `ActuatorState` has them
     - `set_scalars`: sets all scalars, in the order of `SCALARS`; a call into C, as it is made in every tick
     """
 
-    def __init__(self, joints: int) -> None:
-        self.data: Floats = np.full(width(joints), np.nan)
+    def __init__(self, joints: int, contacts: int = 0) -> None:
+        self.data: Floats = np.full(width(joints, contacts), np.nan)
         self.data[: len(SCALARS)] = 0.0
-        vectors = self.data[len(SCALARS) :].reshape(len(VECTORS), joints)
+        vectors = self.data[len(SCALARS) : width(joints)].reshape(len(VECTORS), joints)
+        self.contacts = contacts_of(self.data, joints)
         self.reference = vectors[:REFERENCES]
         self.feedback = vectors[REFERENCES:]
         self._parts = dict(zip(VECTORS, vectors, strict=True))
@@ -81,9 +86,15 @@ class Record:
         return part
 
 
-def width(joints: int) -> int:
+def width(joints: int, contacts: int = 0) -> int:
     """Return the length of a record's vector."""
-    return len(SCALARS) + len(VECTORS) * joints
+    return len(SCALARS) + len(VECTORS) * joints + CONTACT * contacts
+
+
+def contacts_of(records: Floats, joints: int) -> Floats:
+    """Return the contacts of records of shape (…, width), a view of shape (…, slots, CONTACT)."""
+    slots: Floats = records[..., width(joints) :]
+    return slots.reshape(*slots.shape[:-1], slots.shape[-1] // CONTACT, CONTACT)
 
 
 def slices(joints: int) -> dict[str, slice]:
@@ -92,33 +103,35 @@ def slices(joints: int) -> dict[str, slice]:
     return {name: slice(start, start + joints) for name, start in zip(VECTORS, starts, strict=True)}
 
 
-def create(joints: int) -> int:
+def create(joints: int, contacts: int = 0) -> int:
     """Make an empty ring and return its file descriptor, which the caller closes.
+
+    `contacts`: how many slots for contacts a record has, as for both ends of the ring.
 
     Raises OSError if there are no descriptors left, or no memory.
     """
     fd = os.memfd_create("motiond-ring", os.MFD_CLOEXEC)
     try:
-        os.ftruncate(fd, _HEAD_BYTES + 8 * RECORDS * width(joints))
+        os.ftruncate(fd, _HEAD_BYTES + 8 * RECORDS * width(joints, contacts))
     except OSError:
         os.close(fd)
         raise
     return fd
 
 
-def _views(memory: mmap.mmap, joints: int) -> tuple[NDArray[np.uint64], Floats]:
+def _views(memory: mmap.mmap, length: int) -> tuple[NDArray[np.uint64], Floats]:
     """Return the numbers of records and of beats written, shape (2,), and the records (RECORDS, width)."""
-    rows = np.frombuffer(memory, np.float64, offset=_HEAD_BYTES).reshape(RECORDS, width(joints))
+    rows = np.frombuffer(memory, np.float64, offset=_HEAD_BYTES).reshape(RECORDS, length)
     return np.frombuffer(memory, np.uint64, 2), rows
 
 
 class RingWriter:
     """The stream process's end: the only one that writes."""
 
-    def __init__(self, fd: int, joints: int) -> None:
+    def __init__(self, fd: int, joints: int, contacts: int = 0) -> None:
         # All pages now: a page that is touched for the first time in a tick costs that tick its time.
         self._memory = mmap.mmap(fd, 0, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
-        self._head, self._rows = _views(self._memory, joints)
+        self._head, self._rows = _views(self._memory, width(joints, contacts))
         self._count = self._beats = 0
 
     def put(self, record: Floats) -> None:
@@ -140,13 +153,16 @@ class RingWriter:
 
 
 class RingReader:
-    """The daemon's end. `lost`: records that were overwritten before they were read."""
+    """The daemon's end.
 
-    def __init__(self, fd: int, joints: int) -> None:
+    `lost`: records that were overwritten before they were read. `contact_slots`: how many a record has.
+    """
+
+    def __init__(self, fd: int, joints: int, contacts: int = 0) -> None:
         self._memory = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
-        self._head, self._rows = _views(self._memory, joints)
+        self._head, self._rows = _views(self._memory, width(joints, contacts))
         self._next = 0
-        self.lost = 0
+        self.lost, self.contact_slots = 0, contacts
 
     @property
     def written(self) -> int:

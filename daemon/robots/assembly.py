@@ -100,6 +100,7 @@ def make_registry(
         options = with_stops(robot.driver.type, options, joint_map)
         driver = drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
         setup = make_setup(name, robot, settings, joint_map, options, allowed=driver.limits)
+        setup = replace(setup, contact_slots=driver.contact_slots)
         library = _make_library(name, robot, joint_map, driver)
         robots[name] = Robot(
             name,

@@ -74,12 +74,14 @@ class TelemetryReporter:
         for subject, beat in beats:
             is_due = beat.is_due(now_s, moving=moving or bool(kept))
             if not self._is_heard(subject):
+                if is_due:
+                    observer.pass_over(subject)
                 continue
             if kept and subject == "telemetry":
                 for sample in kept:
                     self._report(subject, sample)
             elif is_due:
-                self._report(subject, observer.sample.payload(frames_per_tick))
+                self._report(subject, observer.payload(subject, frames_per_tick))
         if now_s < self._second_s:
             return False
         self._second_s = now_s + 1.0

@@ -9,14 +9,16 @@ import numpy as np
 from ..clock import unix_less_monotonic
 from ..ipc.ring import COLUMN, slices
 from ..ipc.states import ACTIVE, STATES, State
+from .contacts import ContactPeaks
 from .extremes import Extremes
 from .timing import Timing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from motiond.formats.arrays import Booleans, Floats
+    from motiond.formats.arrays import Booleans, Floats, Integers
 
+    from ..api import Subject
     from ..ipc.ring import RingReader
     from .drift import Drift
 
@@ -77,6 +79,7 @@ class Observer:
 
     `unix_less_monotonic`: reads the difference of the machine's two clocks, in s.
     `sample`: the newest record; None before the first.
+    `bodies`: the names of what can touch, by their numbers; empty until they are known.
     `second`, `goal`: since `start_second` and since `start_goal`; the goal's holds only ticks in motion.
     `extremes`: of the goal.
     `drift`: of the goal; None where its start is not appointed.
@@ -103,6 +106,9 @@ class Observer:
         self._last_kept = -1.0
         self._missed = self._skipped = 0.0
         self.sample: Sample | None = None
+        self.bodies: Sequence[str] = ()
+        subjects: tuple[Subject, ...] = ("telemetry", "samples") if reader.contact_slots else ()
+        self._contacts = {subject: ContactPeaks(joints) for subject in subjects}
         self.second = Timing()
         self.goal = Timing()
         self.extremes = Extremes(joints)
@@ -144,15 +150,46 @@ class Observer:
             extremes.add(records)
         if self.drift is not None:
             self.drift.add(records, self._unix_less_monotonic())
+        taken = 0
         if self._keep_every_s is not None:
-            self._keep(records[active], self._keep_every_s)
+            taken = self._keep(records, np.flatnonzero(active), self._keep_every_s)
+        for subject, peaks in self._contacts.items():
+            peaks.add(records[taken:] if subject == "telemetry" else records)
 
-    def _keep(self, records: Floats, every_s: float) -> None:
-        numbers = np.floor(records[:, COLUMN["deadline_s"]] / every_s + 1e-6)
+    def payload(self, subject: Subject, frames_per_tick: float) -> dict[str, Any]:
+        """Return the newest sample as published, with what has touched since the last one on a subject.
+
+        `frames_per_tick`: as of `Sample.payload`.
+        """
+        return self._payload(self.sample, subject, frames_per_tick) if self.sample else {}
+
+    def _payload(self, sample: Sample, subject: Subject, frames_per_tick: float) -> dict[str, Any]:
+        payload = sample.payload(frames_per_tick)
+        if subject in self._contacts:
+            payload["contacts"] = self._contacts[subject].take(self.bodies)
+        return payload
+
+    def pass_over(self, subject: Subject) -> None:
+        """Forget what has touched: nobody wanted the sample."""
+        if subject in self._contacts:
+            self._contacts[subject].take(self.bodies)
+
+    def _keep(self, records: Floats, active: Integers, every_s: float) -> int:
+        """Keep the samples that are due, and return how many records are in them, be it by their contacts.
+
+        `active`: which records were in motion.
+        """
+        numbers = np.floor(records[active, COLUMN["deadline_s"]] / every_s + 1e-6)
         due = np.diff(numbers, prepend=self._last_kept) != 0.0
         self._last_kept = numbers[-1] if len(numbers) else self._last_kept
-        samples = (Sample(record, self._joints) for record in records[due])
-        self._kept += [sample.payload(self._frames_per_tick) for sample in samples]
+        taken, peaks = 0, self._contacts.get("telemetry")
+        for place in active[due]:
+            if peaks is not None:
+                peaks.add(records[taken : place + 1])
+            taken = place + 1
+            sample = Sample(records[place], self._joints)
+            self._kept.append(self._payload(sample, "telemetry", self._frames_per_tick))
+        return taken
 
     def take_kept(self) -> list[dict[str, Any]]:
         """Return the samples that were kept since the last time, as published."""

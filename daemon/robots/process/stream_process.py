@@ -62,9 +62,10 @@ class StreamProcess:
             on_failure.callback(self._reports.close)
             at_once.callback(theirs_reports.close)
             self._reports.setblocking(False)
-            ring_fd = ring.create(len(setup.joints))
+            widths = len(setup.joints), setup.contact_slots
+            ring_fd = ring.create(*widths)
             at_once.callback(os.close, ring_fd)
-            self.telemetry = ring.RingReader(ring_fd, len(setup.joints))
+            self.telemetry = ring.RingReader(ring_fd, *widths)
             on_failure.callback(self.telemetry.close)
             self._channel.send(setup, (ring_fd,))
             loop.add_reader(self._channel.fileno(), self._read)

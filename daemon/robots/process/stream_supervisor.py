@@ -176,7 +176,7 @@ class StreamSupervisor:
         try:
             while (notice := await process.notice()) is not None:
                 said = notice.message if isinstance(notice, Failed) else said
-                self._note_opening(notice)
+                self._note_opening(notice, observer)
                 observer.take()
                 listener.on_notice(notice)
         finally:
@@ -213,13 +213,14 @@ class StreamSupervisor:
             self._records = written
             listener.on_records(observer)
 
-    def _note_opening(self, notice: Notice) -> None:
-        """Be patient while the process looks for its actuators."""
+    def _note_opening(self, notice: Notice, observer: Observer) -> None:
+        """Be patient while the process looks for its actuators; learn the names of what they may touch."""
         if isinstance(notice, Lost):
             self._opening = True
             self._note_pulse(self._pulse)
         elif isinstance(notice, Ready):
             self._opening = False
+            observer.bodies = notice.bodies
             self._note_pulse(self._pulse)
         elif isinstance(notice, Rebooted):
             self.forget_reboot()

@@ -35,7 +35,7 @@ class Actuators:
         self._robot = setup.robot
         self._transmission = Transmission.from_lists(setup.transmission)
         self._command, self._nothing = (ActuatorCommand(len(setup.actuators)) for _ in range(2))
-        self._state = ActuatorState(len(setup.actuators))
+        self._state = ActuatorState(len(setup.actuators), record.contacts)
         self._commanded, self._reported = self._command.values, self._state.values[:REPORTED]
         self._reference, self._feedback = record.reference, record.feedback
         self.stamps_s, self.torque = self._state.stamp_s, self._state.torque

@@ -99,7 +99,7 @@ class StreamLoop:
         self.clock = clock
         self.channel = channel
         self.ring = ring
-        self.record = Record(len(setup.joints))
+        self.record = Record(len(setup.joints), setup.contact_slots)
         reference = self.record["reference_position"], self.record["reference_velocity"]
         self.player = Player(setup.joints, setup.units, *reference)
         self._layers = Layers(self.player)

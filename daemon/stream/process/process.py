@@ -153,7 +153,7 @@ def _drive(loop: StreamLoop, warnings: list[str]) -> bool:
     """Run a loop on a driver that is open; return whether to look for actuators that it has lost."""
     driver = loop.driver
     warned = [*driver.warnings, *warnings]
-    loop.channel.send(messages.Ready(driver.max_rate_hz, warned, driver.limits.as_lists()))
+    loop.channel.send(messages.Ready(driver.max_rate_hz, warned, driver.limits.as_lists(), [*driver.bodies]))
     loop.run()
     if loop.lost:
         loop.channel.send(messages.Lost(loop.lost))
@@ -167,6 +167,6 @@ def _receive_setup(channel: Channel) -> tuple[messages.Setup, RingWriter]:
         raise SystemExit("motiond stream: started without a setup; it is started by the daemon alone")
     (ring_fd,) = fds
     try:
-        return setup, RingWriter(ring_fd, len(setup.joints))
+        return setup, RingWriter(ring_fd, len(setup.joints), setup.contact_slots)
     finally:
         os.close(ring_fd)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from motiond.client import ConnectionLost, NoAnswer, Refused, connect
 from motiond.client.daemon import LONGEST_BODY, Daemon
-from motiond.client.messages import MessageTransport
+from motiond.client.messages import HttpTransport, MessageTransport
 from motiond.client.reports import SUBJECTS
 from motiond.client.transport import MOST_AT_ONCE
 from motiond.daemon.api import MOST_BYTES, VERBS
 from motiond.daemon.api import SUBJECTS as ALL_SUBJECTS
+from motiond.daemon.http.live.frames import telemetry_frame
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from motiond.client.reports import Report
     from motiond.client.transport import Interest
 
 
@@ -236,3 +240,18 @@ async def test_what_is_no_name_address_or_report_is_refused_before_anything_is_s
 
 def test_the_client_knows_the_bounds_and_the_reports_of_the_daemon() -> None:
     assert (MOST_BYTES, ALL_SUBJECTS | {"samples"}) == (LONGEST_BODY, SUBJECTS)
+
+
+async def test_samples_over_a_web_socket_have_what_touches_where_the_daemon_knows_it() -> None:
+    received: list[Report] = []
+    client = HttpTransport("http://nowhere", received.append)
+    client._take_message(json.dumps({"hello": {"robots": ["hand", "arm"]}}))
+    side = {name: np.array([1.0, np.nan]) for name in ("position", "velocity", "effort")}
+    contacts = [{"bodies": ["floor", "hand"], "position": [0.25, 0.0, 0.0], "force": [0.0, 0.0, 9.5]}]
+    data = {"stamp_s": 12.5, "frame": 3.0, "reference": side, "feedback": side}
+    client._take_message(telemetry_frame(1, data))
+    client._take_message(telemetry_frame(1, {**data, "contacts": contacts}))
+    without, sample = (report.data for report in received if report.subject == "telemetry")
+    assert sample["feedback"] == {name: [1.0, None] for name in side}
+    assert sample == {**without, "contacts": contacts}
+    assert "contacts" not in without

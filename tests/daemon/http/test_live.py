@@ -67,6 +67,21 @@ async def test_telemetry_is_binary(site: Site) -> None:
     np.testing.assert_array_equal(told, [1, 2, 3, 4, np.nan, np.nan, 5, 6, np.nan, np.nan, 7, 8])
 
 
+async def test_contacts_follow_the_numbers_of_telemetry_where_the_driver_knows_them(site: Site) -> None:
+    async with site.live() as page:
+        await known(page)
+        side = dict.fromkeys(("position", "velocity", "effort"), np.array([1.0, 2.0]))
+        contact = {"bodies": ["floor", "hand"], "position": [0.1, 0.0, 0.0], "force": [0.0, 0.0, 9.5]}
+        data = {"stamp_s": 12.5, "frame": 3.25, "reference": side, "feedback": side, "contacts": [contact]}
+        site.hub.publish(Report("hand", "samples", data, renews=True))
+        frame = await page.frame()
+        site.hub.publish(Report("hand", "samples", {**data, "contacts": []}, renews=True))
+        without = await page.frame()
+    assert orjson.loads(frame[24 + 6 * 2 * 4 :]) == [contact]
+    assert len(frame) % 4 == 0
+    assert without[24 + 6 * 2 * 4 :] == b"[]  "
+
+
 async def test_the_last_results_are_told_before_the_daemon_goes(
     settings: HttpSettings, robots: Robots, hub: ReportHub
 ) -> None:

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import os
 import resource
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.daemon.ipc.ring import RECORDS, Record, RingReader, RingWriter, create
+from motiond.daemon.ipc.ring import (
+    RECORDS,
+    SCALARS,
+    VECTORS,
+    Record,
+    RingReader,
+    RingWriter,
+    contacts_of,
+    create,
+    slices,
+)
+from motiond.drivers import CONTACT
+
+if TYPE_CHECKING:
+    from motiond.formats.arrays import Floats
 
 
 def ends() -> tuple[RingWriter, RingReader]:
@@ -79,6 +94,26 @@ def test_the_parts_of_a_record_are_found_by_name() -> None:
     taken.data[:] = reader.take()[0]
     assert taken["position"].tolist() == [7, -7]
     assert np.isnan(taken["temperature_c"]).all()
+
+
+def test_contacts_stand_behind_all_else_and_cost_nothing_where_there_are_none() -> None:
+    without, record = Record(2), Record(2, 3)
+    assert len(without.data) == len(SCALARS) + 2 * len(VECTORS)
+    assert without.contacts.shape == (0, CONTACT)
+    record["position"][:] = 1.0, 2.0
+    record.contacts[1] = range(CONTACT)
+    assert slices(2)["position"] == slice(*(len(SCALARS) + 2 * place for place in (3, 4)))
+    taken = contacts_of(np.stack([record.data, without_contacts(record)]), 2)
+    assert taken.shape == (2, 3, CONTACT)
+    assert taken[0, 1].tolist() == list(range(CONTACT))
+    assert np.isnan(taken[0, [0, 2]]).all()
+    assert np.isnan(taken[1]).all()
+
+
+def without_contacts(record: Record) -> Floats:
+    data = record.data.copy()
+    data[len(data) - 3 * CONTACT :] = np.nan
+    return data
 
 
 def test_the_reader_sees_whether_the_writer_still_writes() -> None:

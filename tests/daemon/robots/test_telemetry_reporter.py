@@ -57,7 +57,7 @@ class Reported:
         self._reporter = TelemetryReporter(self._report, rates, lambda _: True, ClockMonitor())
         monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: self.now_s)
 
-    def payload(self, _: float) -> dict[str, Any]:
+    def payload(self, _: Subject, __: float) -> dict[str, Any]:
         return {}
 
     def _report(self, subject: Subject, _: dict[str, Any]) -> None:

@@ -1,0 +1,120 @@
+"""What a robot reports of what it touches, by a driver that knows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from motiond.drivers import CONTACT, ActuatorState
+from motiond.drivers.sim.driver import SimDriver
+from tests.daemon.rig import Rig, ask
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BODIES = ("floor", "upper arm", "hand")
+ARM_ON_FLOOR = (0.0, 1.0, 0.2, 0.0, 0.0, 0.0, 0.0, 2.0)
+HAND_ON_FLOOR = (0.0, 2.0, 0.5, 0.1, 0.0, 1.0, 0.0, 9.0)
+
+
+class Touches:
+    """What the simulated actuators of a test touch.
+
+    `now`: in each reading. `once`: in the first one in which the last actuator is beyond `beyond`.
+    """
+
+    def __init__(self) -> None:
+        self.now: list[tuple[float, ...]] = []
+        self.once: list[tuple[float, ...]] = []
+        self.beyond = -np.inf
+        self.slots: set[int] = set()
+
+    def fill(self, state: ActuatorState) -> None:
+        touching = self.now
+        if self.once and state.position[-1] > self.beyond:
+            touching, self.once = self.once, []
+        state.contacts.fill(np.nan)
+        state.contacts[: len(touching)] = np.array(touching).reshape(-1, CONTACT)
+        self.slots.add(len(state.contacts))
+
+
+@pytest.fixture
+def touches(monkeypatch: pytest.MonkeyPatch) -> Touches:
+    """Let simulated actuators touch things."""
+    touches, read = Touches(), SimDriver.read
+
+    def read_and_feel(driver: SimDriver, state: ActuatorState) -> None:
+        read(driver, state)
+        touches.fill(state)
+
+    monkeypatch.setattr(SimDriver, "contact_slots", 2)
+    monkeypatch.setattr(SimDriver, "bodies", BODIES)
+    monkeypatch.setattr(SimDriver, "read", read_and_feel)
+    return touches
+
+
+def on_floor(body: str, position: list[float], force: list[float]) -> dict[str, Any]:
+    return {"bodies": ["floor", body], "position": position, "force": force}
+
+
+HAND = on_floor("hand", [0.5, 0.1, 0.0], [1.0, 0.0, 9.0])
+ARM = on_floor("upper arm", [0.2, 0.0, 0.0], [0.0, 0.0, 2.0])
+
+
+async def test_telemetry_has_what_touches_by_name_while_it_does(tmp_path: Path, touches: Touches) -> None:
+    rig = Rig(tmp_path)
+    async with rig.running():
+        assert (await rig.until("telemetry", lambda _: True))["contacts"] == []
+        touches.now = [ARM_ON_FLOOR, HAND_ON_FLOOR]
+        sample = await rig.until("telemetry", lambda data: bool(data["contacts"]))
+        assert sample["contacts"] == [ARM, HAND]
+        touches.now = []
+        since = len(rig.reports)
+        await rig.until("telemetry", lambda data: data["contacts"] == [], since)
+    assert touches.slots == {2}
+
+
+async def test_a_touch_of_one_tick_is_in_one_sample_at_its_strongest(
+    tmp_path: Path, touches: Touches
+) -> None:
+    """Telemetry comes every 10 ticks or more seldom."""
+    rig = Rig(tmp_path)
+    async with rig.running() as registry:
+        goal = await rig.swings(registry)
+        since = len(rig.reports)
+        touches.once = [HAND_ON_FLOOR]
+        await rig.until("telemetry", lambda data: bool(data["contacts"]), since)
+        await rig.until("telemetry", lambda data: data["contacts"] == [], len(rig.reports))
+        felt = [data["contacts"] for data in rig.reports_on("telemetry") if data["contacts"]]
+        assert felt == [[HAND]]
+        await ask(registry, "stop")
+        await rig.rest_after(goal)
+
+
+async def test_on_virtual_time_each_sample_has_what_touched_until_then(
+    tmp_path: Path, touches: Touches
+) -> None:
+    """All that has happened is read at once, long after it did."""
+    rig = Rig(tmp_path)
+    rig.robot["clock"] = "virtual"
+    touches.once, touches.beyond = [HAND_ON_FLOOR], 0.3
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "play", motion="short")
+        await rig.until("telemetry", lambda data: data["frame"] > 90.0)
+    samples = rig.reports_on("telemetry")
+    felt = [at for at, data in enumerate(samples) if data["contacts"]]
+    assert [samples[at]["contacts"] for at in felt] == [[HAND]]
+    assert [samples[at + step]["feedback"]["position"][1] > 0.3 for at in felt for step in (-1, 0)] == [
+        False,
+        True,
+    ]
+
+
+async def test_a_robot_whose_driver_knows_no_contacts_reports_none(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    async with rig.running():
+        sample = await rig.until("telemetry", lambda _: True)
+    assert sample.keys() == {"stamp_s", "frame", "reference", "feedback", "error"}
