@@ -56,7 +56,7 @@ from .model import (
     without,
 )
 from .reading import MAP_SUFFIX, load_map, load_motion, load_motions, load_robot, load_robots, load_run
-from .writing import dump_motion, dump_robot
+from .writing import dump_motion, dump_robot, mjcf_document
 
 __all__ = [
     "MAP_SUFFIX",
@@ -96,6 +96,7 @@ __all__ = [
     "load_robots",
     "load_run",
     "mirror",
+    "mjcf_document",
     "name_joints",
     "offset",
     "rename",

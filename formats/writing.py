@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Iterable
 
+    from .io.xml.tree import Xml
     from .model.motion import Motion
     from .model.robot import RobotModel
 
@@ -97,6 +98,23 @@ def dump_robot(
     """
     target = Path(path)
     return _writer(target, format, "robot", robot_writers()).dump(model, target, drop=drop)
+
+
+def mjcf_document(model: RobotModel) -> tuple[Xml, RobotModel]:
+    """Return a robot as MuJoCo loads it, and the robot of simple joints that it is.
+
+    Its bodies have the names of links, its joints those of the second robot's, of which some may follow
+    others. Meshes have absolute paths; nothing looks into them.
+
+    Parameters
+    ----------
+    model : RobotModel
+        No joint closes a loop or is a gearbox, what is free hangs on the world, only what does not move has
+        planes, and meshes are STL or OBJ.
+    """
+    from .mjcf import document  # noqa: PLC0415 - as formats are: when it is needed
+
+    return document(model)
 
 
 def _writer(path: Path, name: str | None, kind: str, writers: Iterable[W]) -> W:

@@ -26,7 +26,7 @@ from ..io.writers.robot_writing import (
     write_xml,
 )
 from ..model.poses import inverse_pose, quaternion_of
-from ..model.splitting import WORLD, Names, with_least_masses, with_names
+from ..model.splitting import WORLD, Names, split, with_least_masses, with_names, without_world_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -57,6 +57,17 @@ def dump(model: RobotModel, path: Path, *, drop: Collection[str] = ()) -> tuple[
     )
 
 
+def document(model: RobotModel) -> tuple[Xml, RobotModel]:
+    """Return a robot as a program has it that hands it to MuJoCo, and the robot of simple joints that it is.
+
+    Meshes have absolute paths. The robot has no joint that closes a loop and none of a kind that MuJoCo
+    lacks, and its shapes are such that MuJoCo has.
+    """
+    found = split(without_world_link(model), TARGET.joints)
+    ready, _ = _without_world(with_least_masses(found.model))
+    return _Document(ready, found.between, None).root, found.model
+
+
 def _lost_shape(shape: Shape, moves: bool) -> str | None:  # noqa: FBT001 - as `Target` asks
     if shape.mesh and shape.mesh.format not in {"stl", "obj"}:
         return "meshes in STL and OBJ"
@@ -83,7 +94,7 @@ def _without_world(model: RobotModel) -> tuple[RobotModel, list[tuple[str, str]]
 class _Document:
     """The elements of a model, in which what is found later has its place."""
 
-    def __init__(self, model: RobotModel, between: Collection[str], path: Path) -> None:
+    def __init__(self, model: RobotModel, between: Collection[str], path: Path | None) -> None:
         self._model = model
         self._between = between
         self._path = path
@@ -211,7 +222,7 @@ class _Document:
             geom.set("rgba", numbers(*shape.colour))
 
     def _mesh(self, mesh: Mesh, scale: tuple[float, float, float]) -> str:
-        file, _ = place_of(mesh, self._path)
+        file = place_of(mesh, self._path)[0] if self._path else str(mesh.path.absolute())
         name = self._meshes.get((file, scale))
         if name is None:
             name = self._meshes[file, scale] = self._mesh_names.fresh(mesh.path.stem)

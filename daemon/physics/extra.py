@@ -1,0 +1,25 @@
+"""MuJoCo, which is an extra: nothing imports it before a configuration asks for physics."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class PhysicsError(ValueError):
+    """A robot, or its surroundings, that physics cannot have; `str()` is `subject: problem; reason; hint`."""
+
+    exit_code: ClassVar[int] = 2
+
+
+def load_mujoco(asked_by: str) -> Any:
+    """Return the module `mujoco`.
+
+    `asked_by`: what needs it, the subject of messages.
+    Raises `PhysicsError` if it is not installed.
+    """
+    try:
+        import mujoco  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError as error:
+        hint = "pip install 'motiond[physics]'"
+        raise PhysicsError(f"{asked_by}: needs MuJoCo, which cannot be imported; {error}; {hint}") from error
+    return mujoco

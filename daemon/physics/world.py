@@ -1,0 +1,225 @@
+"""A robot, and what stands around it, as a document for MuJoCo.
+
+The document is one text with absolute paths, so that another process can load it. Its world is the frame that
+the description places the robot in, its bodies have the names of links.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from lxml import etree
+
+from motiond.formats import BadText, Mimic, mjcf_document
+from motiond.formats.io import refuse_damaged
+
+from ..joints import with_payload
+from .bodies import with_inertias, with_touching_shapes
+from .extra import PhysicsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from motiond.formats import Coordinate, Joint, Mesh, RobotModel
+
+    from ..config.robot import PayloadSettings
+    from ..joints import JointMap
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalJoint:
+    """A joint of the document, by its name, and the column of the joint map that moves it.
+
+    Its position is `factor * position + offset`, in rad or m.
+    """
+
+    name: str
+    column: int
+    factor: float
+    offset: float
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A document for MuJoCo, and how the joints of a joint map move what is in it.
+
+    Attributes
+    ----------
+    robot : str
+        Its name in the configuration, for messages.
+    mjcf : str
+    joints : tuple of PhysicalJoint
+        In the document's order. A screw has two.
+    """
+
+    robot: str
+    mjcf: str
+    joints: tuple[PhysicalJoint, ...]
+
+
+def make_world(
+    model: RobotModel,
+    joint_map: JointMap,
+    *,
+    payload: PayloadSettings | None = None,
+    needs_masses: bool = False,
+) -> World:
+    """Make the world of a robot.
+
+    Parameters
+    ----------
+    payload : PayloadSettings, optional
+        What the robot carries: a point of mass, in a frame of its own.
+    needs_masses : bool
+        Whether a joint that moves nothing of any mass is refused.
+
+    Raises
+    ------
+    PhysicsError
+        With everything, a line each, that keeps MuJoCo from having the robot: joints that close loops or are
+        gearboxes, what is free and does not hang on the world, planes that move, meshes that cannot be read.
+    JointMapError
+        If the payload is in a frame that the description does not have.
+    """
+    robot = joint_map.robot
+    problems = [*_wrong_joints(robot, model)]
+    physical = with_inertias(with_touching_shapes(_without_gears(_with_own_mimics(model, joint_map))))
+    problems += _wrong_shapes(robot, physical)
+    if needs_masses:
+        problems += _without_mass(robot, physical)
+    if problems:
+        raise PhysicsError("\n".join(problems))
+    root, simple = mjcf_document(with_payload(robot, physical, payload) or physical)
+    ratios = {joint.name: joint.gear_ratio for joint in model.joints}
+    joints = tuple(_physical_joints(simple, joint_map, ratios))
+    return World(robot, etree.tostring(root, encoding="unicode"), joints)
+
+
+def _with_own_mimics(model: RobotModel, joint_map: JointMap) -> RobotModel:
+    """Return a robot whose joints follow those that the joint map has them follow.
+
+    One with an actuator of its own follows by that, not by its mechanics.
+    """
+    names = joint_map.joints
+    follows = {
+        names[one.joint]: Mimic(names[one.leader], one.multiplier, one.offset)
+        for one in joint_map.mimics
+        if np.isnan(joint_map.transmission.effort_factor[one.joint])
+    }
+    joints = tuple(replace(joint, mimic=follows.get(joint.name)) for joint in model.joints)
+    return replace(model, joints=joints)
+
+
+def _without_gears(model: RobotModel) -> RobotModel:
+    """Return a robot whose joints' coordinates are their displacements."""
+    ratios = {joint.name: joint.gear_ratio for joint in model.joints}
+    return replace(model, joints=tuple(_geared_down(joint, ratios) for joint in model.joints))
+
+
+def _geared_down(joint: Joint, ratios: dict[str, float]) -> Joint:
+    mimic, ratio = joint.mimic, joint.gear_ratio
+    if mimic is not None:
+        mimic = Mimic(mimic.of, mimic.multiplier * ratios[mimic.of] / ratio, mimic.offset / ratio)
+    coordinates = tuple(_over(ratio, one) if ratio != 1 else one for one in joint.coordinates)
+    return replace(joint, mimic=mimic, gear_ratio=1.0, coordinates=coordinates)
+
+
+def _over(ratio: float, one: Coordinate) -> Coordinate:
+    """Return the coordinate behind a gear: positions are divided by its ratio, efforts multiplied by it."""
+    lower, upper = sorted((one.lower / ratio, one.upper / ratio))
+    size = abs(ratio)
+    return replace(
+        one,
+        lower=lower,
+        upper=upper,
+        velocity_limit=one.velocity_limit / size,
+        effort_limit=one.effort_limit * size,
+        initial=one.initial / ratio,
+        initial_velocity=one.initial_velocity / ratio,
+        damping=one.damping * ratio**2,
+        friction=one.friction * size,
+        spring_stiffness=one.spring_stiffness * ratio**2,
+        spring_reference=one.spring_reference / ratio,
+    )
+
+
+def _physical_joints(
+    simple: RobotModel, joint_map: JointMap, ratios: dict[str, float]
+) -> Iterator[PhysicalJoint]:
+    """Yield the joints that columns of a joint map move; what is added to a joint follows that."""
+    for joint in simple.joints:
+        if joint.name in joint_map.joints:
+            yield PhysicalJoint(joint.name, joint_map.joints.index(joint.name), 1 / ratios[joint.name], 0.0)
+        elif joint.mimic is not None:
+            column, ratio = joint_map.joints.index(joint.mimic.of), ratios[joint.mimic.of]
+            yield PhysicalJoint(joint.name, column, joint.mimic.multiplier / ratio, joint.mimic.offset)
+
+
+def _wrong_joints(robot: str, model: RobotModel) -> Iterator[str]:
+    links = {link.name for link in model.links} - {"world"}
+    carried: set[str] = set()
+    for joint in model.joints:
+        if joint.closes_loop or joint.parent == joint.child or joint.child in carried:
+            reason, hint = "MuJoCo has trees of links here", "open it in the description"
+            yield f"{robot}: joint '{joint.name}' closes a loop; {reason}; {hint}"
+        elif joint.type == "gearbox":
+            yield f"{robot}: joint '{joint.name}' is a gearbox; MuJoCo has none; describe it by mimic joints"
+        elif joint.type == "free" and joint.parent in links:
+            reason = f"it hangs on '{joint.parent}'"
+            hint = "fix it to its link"
+            yield f"{robot}: joint '{joint.name}' is free; {reason}, and only the world carries such; {hint}"
+        carried.add(joint.child)
+
+
+def _wrong_shapes(robot: str, model: RobotModel) -> Iterator[str]:
+    moving = _moving(model)
+    for link in model.links:
+        for shape in link.shapes:
+            if shape.kind == "plane" and link.name in moving:
+                reason, hint = "MuJoCo has planes on what does not move", "give it a flat box"
+                yield f"{robot}: link '{link.name}' has a plane; {reason}; {hint}"
+            elif shape.mesh is not None and (reason := _unreadable(shape.mesh)):
+                yield f"{robot}: link '{link.name}' has a mesh that MuJoCo cannot read; {reason}"
+
+
+def _unreadable(mesh: Mesh) -> str:
+    """Return why MuJoCo does not read a mesh, and what helps; '' where it does."""
+    if mesh.format not in {"stl", "obj"}:
+        return f"'{mesh.path.name}' is neither STL nor OBJ; convert it, or give the link a collision shape"
+    try:
+        refuse_damaged(mesh)
+    except BadText as error:
+        return f"{error.reason}; {error.hint}"
+    return ""
+
+
+def _without_mass(robot: str, model: RobotModel) -> Iterator[str]:
+    """Yield what is wrong with each joint that moves nothing that has a mass."""
+    loaded = {link.name for link in model.links if link.mass > 0}
+    for name in list(loaded):
+        loaded.update(_carriers(model, name))
+    for joint in model.joints:
+        if joint.coordinates and joint.child not in loaded:
+            reason, hint = f"no link beyond '{joint.name}' has one", "give its links masses"
+            yield f"{robot}: joint '{joint.name}' moves no mass; {reason}; {hint}"
+
+
+def _moving(model: RobotModel) -> set[str]:
+    """Return the links that a joint moves."""
+    moved = {joint.child for joint in model.joints if joint.coordinates}
+    return {link.name for link in model.links if not moved.isdisjoint(_carriers(model, link.name))}
+
+
+def _carriers(model: RobotModel, link: str) -> Iterator[str]:
+    """Yield a link, and all that carry it."""
+    above = {one.name: one.attached_to for one in model.links}
+    above |= {joint.child: joint.parent for joint in model.joints if not joint.closes_loop}
+    above = {joint.name: joint.child for joint in model.joints} | above
+    above = {frame.name: frame.attached_to for frame in model.frames} | above
+    passed: set[str] = set()
+    while link in above and link not in passed:
+        passed.add(link)
+        yield link
+        link = above[link]

@@ -1,0 +1,174 @@
+"""Robots as MuJoCo has them: they stand, weigh and touch as their descriptions say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import mujoco
+import numpy as np
+import pytest
+
+from motiond.daemon.config.robot import JointSettings, PayloadSettings
+from motiond.daemon.joints.joint_map import build_joint_map
+from motiond.daemon.physics import PhysicalRobot, PhysicsError, make_world
+from motiond.formats import Coordinate, Joint, JointType, Link, Mimic, RobotModel, Shape, load_robot
+from tests.daemon.random_robots import random_pose, random_robot
+
+if TYPE_CHECKING:
+    from motiond.daemon.joints.joint_map import JointMap
+    from motiond.formats.arrays import Floats
+
+ROOT = Path(__file__).parents[3]
+ARM = ROOT / "config" / "robots" / "six_axis.hrdf"
+GOOD = ROOT / "tests" / "files" / "good"
+DESCRIPTIONS = [ARM, GOOD / "walker.hrdf", GOOD / "urdf" / "picker.urdf"]
+
+
+def whole(model: RobotModel, joint_map: JointMap, positions: Floats) -> Floats:
+    """Return the posture of a model whose joints of a joint map are at these positions, the others at 0."""
+    at = dict(zip(joint_map.joints, positions.tolist(), strict=True))
+    return np.array([at.get(joint.name, 0.0) for joint in model.joints for _ in joint.coordinates])
+
+
+def postures(joint_map: JointMap, seed: int = 0) -> Floats:
+    found = np.random.default_rng(seed).uniform(-3, 3, (5, len(joint_map.joints)))
+    joint_map.follow(found)
+    return found
+
+
+def assert_stands_as_described(model: RobotModel, joint_map: JointMap) -> None:
+    robot = PhysicalRobot(make_world(model, joint_map))
+    for positions in postures(joint_map):
+        robot.place(positions)
+        places = model.forward_kinematics(whole(model, joint_map, positions))
+        for link in model.links:
+            body = robot.data.body(link.name)
+            here = np.vstack([np.column_stack([body.xmat.reshape(3, 3), body.xpos]), [0, 0, 0, 1]])
+            np.testing.assert_allclose(here, places[link.name], rtol=0, atol=1e-12, err_msg=link.name)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_links_are_where_our_kinematics_have_them(seed: int) -> None:
+    model = random_robot(seed)
+    assert_stands_as_described(model, build_joint_map("arm", model, {}))
+
+
+@pytest.mark.parametrize("path", DESCRIPTIONS, ids=lambda path: path.name)
+def test_robots_of_files_stand_as_described(path: Path) -> None:
+    model = load_robot(path)
+    assert_stands_as_described(model, build_joint_map("arm", model, {}))
+
+
+def chain(*joints: Joint, **changes: Any) -> RobotModel:
+    """Return a robot each of whose joints hangs on the link of the one before."""
+    links = tuple(Link(f"link{number}", 1.0, com=random_pose(RNG)) for number in range(len(joints) + 1))
+    placed = tuple(
+        replace(joint, parent=f"link{number}", child=f"link{number + 1}")
+        for number, joint in enumerate(joints)
+    )
+    return replace(RobotModel("chain", "test", "1", placed, links, (), "link0", random_pose(RNG)), **changes)
+
+
+RNG = np.random.default_rng(5)
+
+
+def joint_of(name: str, type_: JointType, **changes: Any) -> Joint:
+    axes = np.array([[2.0, -1.0, 2.0]]) / 3
+    places = {"parent_pose": random_pose(RNG), "child_pose": random_pose(RNG)}
+    return replace(Joint(name, type_, "", "", axes, (Coordinate(name),)), **places | changes)
+
+
+def test_screws_and_joints_behind_gears_stand_as_described() -> None:
+    model = chain(
+        joint_of("lift", "screw", pitch_m=0.07, gear_ratio=-2.5),
+        joint_of("turn", "revolute", gear_ratio=50.0),
+        joint_of("back", "revolute", gear_ratio=-1.0, mimic=Mimic("turn", 0.5, 0.2)),
+        joint_of("slide", "prismatic", gear_ratio=3.0, mimic=Mimic("lift", -0.1, 0.1)),
+        joint_of("rise", "screw", pitch_m=0.02, mimic=Mimic("turn", 2.0, -0.3)),
+    )
+    assert_stands_as_described(model, build_joint_map("arm", model, {}))
+
+
+def test_joints_that_follow_without_an_actuator_are_held_to_those_that_they_follow() -> None:
+    model = chain(
+        joint_of("turn", "revolute", gear_ratio=50.0),
+        joint_of("back", "revolute", gear_ratio=-4.0, mimic=Mimic("turn", 0.5, 0.2)),
+        joint_of("own", "revolute", mimic=Mimic("turn")),
+    )
+    joint_map = build_joint_map("arm", model, {"back": JointSettings(actuator="none")})
+    robot = PhysicalRobot(make_world(model, joint_map))
+    robot.place(np.array([3.0, 1.7, 3.0]))
+    mujoco.mj_forward(robot.model, robot.data)
+    assert [robot.model.joint(number).name for number in robot.model.eq_obj1id] == ["back"]
+    assert robot.data.efc_pos[: robot.data.ne] == pytest.approx([0.0], abs=1e-12)
+
+
+def test_a_gear_divides_positions_and_multiplies_efforts() -> None:
+    turn = Coordinate("turn", -1.0, 5.0, effort_limit=0.5, damping=0.01, friction=0.02, spring_stiffness=0.1)
+    model = chain(joint_of("turn", "revolute", gear_ratio=-10.0, coordinates=(turn,)))
+    robot = PhysicalRobot(make_world(model, build_joint_map("arm", model, {}))).model
+    joint = robot.joint("turn")
+    assert joint.range == pytest.approx([-0.5, 0.1])
+    assert robot.jnt_actfrcrange[joint.id] == pytest.approx([-5.0, 5.0])
+    assert joint.damping[0] == pytest.approx(1.0)
+    assert joint.frictionloss == pytest.approx(0.2)
+    assert joint.stiffness[0] == pytest.approx(10.0)
+
+
+def test_links_have_the_masses_of_their_description() -> None:
+    model = random_robot(3)
+    robot = PhysicalRobot(make_world(model, build_joint_map("arm", model, {})))
+    for link in model.links[1:]:
+        body = robot.model.body(link.name)
+        turn = np.empty(9)
+        mujoco.mju_quat2Mat(turn, body.iquat)
+        axes = turn.reshape(3, 3)
+        com = link.com[:3, :3]
+        assert body.mass[0] == link.mass
+        np.testing.assert_allclose(body.ipos, link.com[:3, 3], rtol=0, atol=1e-12)
+        inertia = axes @ np.diag(body.inertia) @ axes.T
+        np.testing.assert_allclose(inertia, com @ link.inertia @ com.T, rtol=0, atol=1e-12)
+
+
+def test_what_the_robot_carries_is_a_mass_at_its_frame() -> None:
+    model = random_robot(3)
+    payload = PayloadSettings(frame="tool", mass=0.7, com=(0.1, 0.2, 0.3))
+    joint_map = build_joint_map("arm", model, {})
+    robot = PhysicalRobot(make_world(model, joint_map, payload=payload))
+    positions = postures(joint_map)[0]
+    robot.place(positions)
+    tool = model.forward_kinematics(whole(model, joint_map, positions))["tool"]
+    assert robot.model.body("payload").mass[0] == 0.7
+    np.testing.assert_allclose(robot.data.body("payload").xipos, (tool @ [0.1, 0.2, 0.3, 1])[:3], atol=1e-12)
+
+
+def test_a_link_with_a_mass_alone_has_the_inertia_of_its_shapes() -> None:
+    shapes = (Shape("box", (0.1, 0.2, 0.3), role="collision"), Shape("sphere", (0.5,)))
+    model = chain(joint_of("turn", "revolute"))
+    box = replace(model.links[1], mass=2.4, com=np.eye(4), shapes=shapes)
+    model = replace(model, links=(model.links[0], box))
+    body = PhysicalRobot(make_world(model, build_joint_map("arm", model, {}))).model.body("link1")
+    assert sorted(body.inertia) == pytest.approx([0.2 * 0.05, 0.2 * 0.10, 0.2 * 0.13])
+
+
+FREE = "it hangs on 'link1', and only the world carries such; fix it to its link"
+CLOSED = "arm: joint 'b' closes a loop; MuJoCo has trees of links here; open it in the description"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"closes_loop": True}, CLOSED),
+        ({"type": "gearbox"}, "arm: joint 'b' is a gearbox; MuJoCo has none; describe it by mimic joints"),
+        ({"type": "free"}, f"arm: joint 'b' is free; {FREE}"),
+    ],
+)
+def test_joints_that_mujoco_lacks_are_refused_by_name(changes: dict[str, Any], message: str) -> None:
+    model = chain(joint_of("a", "revolute"), joint_of("b", "revolute"))
+    joint_map = build_joint_map("arm", model, {})
+    model = replace(model, joints=(model.joints[0], replace(model.joints[1], **changes)))
+    with pytest.raises(PhysicsError) as caught:
+        make_world(model, joint_map)
+    assert str(caught.value) == message
