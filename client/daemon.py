@@ -25,6 +25,7 @@ ANSWER_S = 5.0
 GROUP_S = READING_S = 35.0
 """How long an answer is waited for where a daemon reads files; it gives up after 30 s, and says so."""
 RENEWALS_A_TTL = 3  # so that two of them may be lost
+KEEP_ALIVE_S = 2.0
 RELEASE_S = 1.0
 LOOK_S = 0.1
 RELEASED_AFTER = frozenset({"release", "park"})
@@ -511,7 +512,28 @@ class Robot:
         async with self.reports("state", "result", "event") as stream:
             await self.daemon.ready(deadline)  # so that nothing of it is missed
             async with self._in_control(verb, payload, deadline) as answer:
-                yield Goal(self, answer, stream)
+                goal = Goal(self, answer, stream)
+                async with self._kept_alive(goal, payload.get("keep_alive_s")):
+                    yield goal
+
+    @asynccontextmanager
+    async def _kept_alive(self, goal: Goal, keep_alive_s: float | None) -> AsyncIterator[None]:
+        """Let the robot know while the context lasts that somebody wants it to follow its leader."""
+        if keep_alive_s is None:
+            yield
+            return
+        keeping = asyncio.create_task(self._keep_alive(goal, keep_alive_s), name="client.keep_alive")
+        try:
+            yield
+        finally:
+            keeping.cancel()
+            await asyncio.wait((keeping,))
+
+    async def _keep_alive(self, goal: Goal, keep_alive_s: float) -> None:
+        while goal.ended() is None:
+            with suppress(ConnectionLost):  # it may come back in time
+                self.post("follow/keep_alive", {"goal_id": goal.goal_id})
+            await asyncio.sleep(keep_alive_s / (RENEWALS_A_TTL + 1))
 
     @asynccontextmanager
     async def follow(
@@ -524,7 +546,8 @@ class Robot:
         """Let the robot follow targets while the context lasts, at whose end it stops softly.
 
         It stops also where no target comes for `timeout_s`, and where an exception ends the context: the
-        result is CANCELED then.
+        result is CANCELED then. With a `leader` it needs no targets, and stops 2 s after the program has died
+        or lost the network: the context keeps it alive (`keep_alive_s`).
 
         Parameters
         ----------
@@ -540,7 +563,8 @@ class Robot:
         ------
         Refused, NoAnswer
         """
-        payload = {"mode": mode} | ({} if joints is None else {"joints": [*joints]}) | keys
+        alive = {"keep_alive_s": KEEP_ALIVE_S} if keys.get("leader") else {}
+        payload = {"mode": mode} | ({} if joints is None else {"joints": [*joints]}) | alive | keys
         async with self.goal("follow/start", payload) as goal:
             follow = Follow(goal, mode)
             try:

@@ -362,8 +362,10 @@ def _line(message: dict[str, Any]) -> bytes:
 
 
 def target_frame(payload: dict[str, Any]) -> bytes | None:
-    """Return a target or a chunk as a frame; None where a request alone can hold it."""
-    kind = next(name for name in KINDS if name in payload)
+    """Return a target or a chunk as a frame; None where a request alone can hold it, as what is neither."""
+    kind = next((name for name in KINDS if name in payload), None)
+    if kind is None:
+        return None
     values, number, when = payload[kind], KINDS[kind], b""
     if isinstance(values[0], list):
         if "period_s" not in payload:

@@ -20,7 +20,7 @@ from .parsing import checked, parse, stop_without_keys
 from .request_log import RequestLog, who_asks
 from .transactions import Transactions, fingerprint_of, used_before
 from .verbs import VERBS
-from .verbs.following import Target
+from .verbs.following import Streamed
 from .verbs.looking import StatusRequest
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Dispatcher:
 
     def _take(self, raw: RawRequest, body: dict[str, Any] | None) -> None:
         request = parse(raw) if body is None else checked(raw, body)
-        if not isinstance(request, Target):
+        if not isinstance(request, Streamed):
             problem, reason = "it has an answer, which somebody has to wait for", "only targets go without"
             raise RequestError("INVALID_REQUEST", raw.where, problem, reason, "send it with an id")
         if raw.robot not in self.commands.robots:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from .lease import Lease
-    from .verbs.following import Target
+    from .verbs.following import Streamed
     from .verbs.groups import GroupPlayRequest
     from .verbs.verb import Request
 
@@ -50,8 +50,8 @@ class Commands(Protocol):
     ) -> Mapping[str, Any]:
         """Act on a request and return the data of its answer; `asked_by` is who asks, for people."""
 
-    def take(self, robot: str, request: Target) -> None:
-        """Pass on a target that nobody waits for an answer to."""
+    def take(self, robot: str, request: Streamed) -> None:
+        """Pass on a target, or what keeps a follow alive, that nobody waits for an answer to."""
 
     def follower(self, goal_id: str) -> Follower:
         """Return the robot that follows targets of a goal; raises RequestError where none does."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from motiond.text import echoed
 
-from ..api import ChunkRequest, Follower, RequestError
+from ..api import ChunkRequest, Follower, KeepAliveRequest, RequestError
 from ..ipc import messages
 from .leader import Mirror, leader_of
 from .process import TargetWay
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from ..api import (
+        KeepAliveAnswer,
         StartFollowAnswer,
         StartFollowRequest,
         StopFollowAnswer,
         StopFollowRequest,
+        Streamed,
         Target,
         TargetAnswer,
     )
@@ -80,9 +82,17 @@ class FollowRequests:
         self.take(request)
         return {"goal_id": request.goal_id}
 
-    def take(self, request: Target) -> None:
+    async def keep_alive(self, request: KeepAliveRequest) -> KeepAliveAnswer:
+        """Go on following the leader."""
+        self.take(request)
+        return {"goal_id": request.goal_id}
+
+    def take(self, request: Streamed) -> None:
         """Pass on a target without waiting; raises RequestError where it is none of what is followed."""
         goal, name = self._followed(request.goal_id), self._robot.name
+        if isinstance(request, KeepAliveRequest):
+            self._keep_alive(goal)
+            return
         if goal.request.leader is not None:
             reason = f"it follows {goal.request.leader}"
             raise RequestError("NOT_ALLOWED", name, "no target is taken", reason, "send follow/stop first")
@@ -92,6 +102,12 @@ class FollowRequests:
             goal.count_refused()
             raise RequestError("INVALID_REQUEST", f"{name}/follow", str(error), hint="correct it") from error
         self._put(goal, target)
+
+    def _keep_alive(self, goal: FollowGoal) -> None:
+        if goal.request.keep_alive_s is None:
+            where, reason = f"{self._robot.name}/follow/keep_alive", "its follow/start has no keep_alive_s"
+            raise RequestError("NOT_ALLOWED", where, "it keeps nothing alive", reason)
+        self._mirror.keep_alive(goal)
 
     def _put(self, goal: FollowGoal, target: messages.Target | messages.Chunk) -> None:
         goal.dropped += self._way.put(target)

@@ -122,7 +122,7 @@ class RequestHandlers:
         self._sequences = Sequences(robot.name, robot.settings, robot.library, self._whole_motion)
         following = self.following = FollowRequests(robot, control, reservation, robots)
         self.follow_target = self.follow_chunk = following.target
-        self.follow_stop = following.stop
+        self.follow_keep_alive, self.follow_stop = following.keep_alive, following.stop
         self._of_goals: dict[str, GoalHandler] = {
             "play": self.play,
             "sequence": self.sequence,

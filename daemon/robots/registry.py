@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from motiond.formats import RobotModel, Run
     from motiond.formats.arrays import Floats
 
-    from ..api import Follower, Lease, Request, Target
+    from ..api import Follower, Lease, Request, Streamed
     from ..history import History
     from ..joints import JointMap
     from .member import Member
@@ -124,7 +124,7 @@ class RobotRegistry:
         """Act on a request; raises RequestError if it is refused. `asked_by` is who asks, for people."""
         return await self._known(robot).handlers.handle(verb, request, asked_by)
 
-    def take(self, robot: str, request: Target) -> None:
+    def take(self, robot: str, request: Streamed) -> None:
         """Pass on a target; raises RequestError if it is refused."""
         self._known(robot).handlers.following.take(request)
 

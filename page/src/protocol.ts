@@ -439,6 +439,22 @@ export interface HistoryRequest {
   before?: number | null;
 }
 
+/** The robot goes on following. */
+export interface KeepAliveAnswer {
+  goal_id: string;
+}
+
+/** Follow the leader for another `keep_alive_s`: who began it is still there. */
+export interface KeepAliveRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  goal_id: string;
+}
+
 /** The pose was kept. */
 export interface KeepPoseAnswer {
   name: string;
@@ -1133,6 +1149,7 @@ export interface StartFollowRequest {
   leader?: string | null;
   map?: Record<string, MappedJointRequest>;
   ignore?: string[] | "others";
+  keep_alive_s?: number | null;
 }
 
 /** What is recorded now. */
@@ -1449,6 +1466,7 @@ export interface Verbs {
   "follow/start": { request: StartFollowRequest; answer: StartFollowAnswer };
   "follow/target": { request: TargetRequest; answer: TargetAnswer };
   "follow/chunk": { request: ChunkRequest; answer: TargetAnswer };
+  "follow/keep_alive": { request: KeepAliveRequest; answer: KeepAliveAnswer };
   "follow/stop": { request: StopFollowRequest; answer: StopFollowAnswer };
   "enable": { request: EnableRequest; answer: TorqueAnswer };
   "disable": { request: DisableRequest; answer: TorqueAnswer };

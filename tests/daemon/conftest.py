@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import aiomqtt
 
-    from motiond.daemon.api import Lease, Request, Target
+    from motiond.daemon.api import Lease, Request, Streamed
 
 
 class Embedded:
@@ -228,7 +228,7 @@ class Robots:
         self.answers: dict[str, Any] = dict(answers.ANSWERS)
         self.leases: dict[str, Lease] = {}
         self.handled: list[tuple[str, str, dict[str, Any]]] = []
-        self.taken: list[tuple[str, Target]] = []
+        self.taken: list[tuple[str, Streamed]] = []
         self.following: dict[str, str] = {}
         self.asked_by: str | None = None
         self.gate = asyncio.Event()
@@ -250,7 +250,7 @@ class Robots:
             return {"goal_id": goal_id}
         return {"goal_id": goal_id} if verb == "goto" else dict(self.answers.get(verb, {}))
 
-    def take(self, robot: str, request: Target) -> None:
+    def take(self, robot: str, request: Streamed) -> None:
         if self.following:
             self.follower(request.goal_id)
         self.taken.append((robot, request))

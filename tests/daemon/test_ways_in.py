@@ -37,7 +37,7 @@ pytestmark = pytest.mark.slow
 
 WAYS = ("socket", "frame", "page", "mqtt", "http")
 PERIOD_S = 0.02
-TARGET, CHUNK = "follow/target", "follow/chunk"
+TARGET, CHUNK, KEEP_ALIVE = "follow/target", "follow/chunk", "follow/keep_alive"
 LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 40.0}
 
 
@@ -107,6 +107,7 @@ def rig(tmp_path: Path, mosquitto: StandIn, programs: None) -> Rig:
     use(rig, mosquitto.settings)
     rig.daemon["http"] = {"listen": "127.0.0.1:8080"}
     rig.robot["joints"] = {name: {"limits": LIMITS} for name in rig.robot["joints"]}
+    rig.others = {"other": rig.robot | {"driver": {"type": "sim"}}}
     return rig
 
 
@@ -217,3 +218,48 @@ async def test_the_client_sends_targets_over_each_way_without_an_answer(
     assert (facts["targets"], facts["dropped"], facts["refused"]) == (26, 0, 0)
     assert it.path()[-1] == pytest.approx(swing(49), abs=0.02)
     assert it.observer.on("motiond/arm/response/follow/target") == []
+
+
+# -- a leader -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "frame"])
+async def test_a_follow_of_a_leader_is_kept_alive_over_each_way(it: World, way: str) -> None:
+    goal_id = await it.start(leader="other", keep_alive_s=0.5)
+    for _ in range(10):
+        await asyncio.sleep(0.4)
+        await it.send(way, KEEP_ALIVE, goal_id=goal_id)
+    assert (await it.ask("status"))["goal_id"] == goal_id
+    last_s = asyncio.get_running_loop().time()
+    event = data_of(await it.observer.until("motiond/arm/event"))
+    assert asyncio.get_running_loop().time() - last_s == pytest.approx(0.5, abs=0.05)
+    message = "no follow/keep_alive came for 0.5 s; whoever began this may have gone"
+    assert {key: event[key] for key in ("kind", "message", "details")} == {
+        "kind": "follow_timeout",
+        "message": message,
+        "details": {"goal_id": goal_id, "leader": "other"},
+    }
+    result = await it.result(goal_id)
+    assert (result["code"], result["message"]) == ("CANCELED", message)
+
+
+@pytest.mark.parametrize("way", ["socket", "broker", "page"])
+async def test_the_client_keeps_it_alive_as_long_as_its_context_lasts(
+    it: World, mosquitto: StandIn, way: str
+) -> None:
+    url = f"http://{it.rig.daemon['http']['listen']}"
+    where = {"socket": None, "broker": str(mosquitto.settings.broker), "page": url}[way]
+    async with client.connect(where, config=it.rig.config if where is None else None) as daemon:
+        async with daemon.robot("arm").follow(leader="other") as follow:
+            await asyncio.sleep(10.0)
+        assert (await follow.result()).code == "SUCCESSFUL"
+        async with daemon.robot("arm").follow(leader="other") as follow:
+            (keeping,) = [task for task in asyncio.all_tasks() if task.get_name() == "client.keep_alive"]
+            keeping.cancel()  # as if the program were dead
+            last_s = asyncio.get_running_loop().time()
+            result = await follow.result()
+    assert (result.code, result.message) == (
+        "CANCELED",
+        "no follow/keep_alive came for 2 s; whoever began this may have gone",
+    )
+    assert 1.4 < asyncio.get_running_loop().time() - last_s < 2.4

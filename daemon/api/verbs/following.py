@@ -44,7 +44,8 @@ class StartFollowRequest(Request):
     the axes of its base or of the frame itself, by `reference`; components that are `free` come as they may.
 
     With a `leader`, another robot of the daemon, that one's measured joints are the targets. `map` has the
-    joints of the follower where names differ, and `ignore` those of the leader that move none.
+    joints of the follower where names differ, and `ignore` those of the leader that move none. Without a
+    `follow/keep_alive` for `keep_alive_s` the robot stops softly; by default it needs none.
     """
 
     joints: Annotated[list[Name], Field(min_length=1, max_length=MOST_JOINTS)] | None = None
@@ -62,6 +63,7 @@ class StartFollowRequest(Request):
         Annotated[list[Annotated[str, Field(max_length=256)]], Field(max_length=MOST_JOINTS)]
         | Literal["others"]
     ) = Field(default=[])
+    keep_alive_s: Annotated[float, Field(ge=0.1, le=60)] | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -69,6 +71,8 @@ class StartFollowRequest(Request):
             raise ValueError("it must have a frame where its mode is twist, and only there")
         if self.leader is None and (self.map or self.ignore):
             raise ValueError("it must have a leader where it has a map")
+        if self.leader is None and self.keep_alive_s is not None:
+            raise ValueError("it must have a leader where it has keep_alive_s; targets have timeout_s")
         if self.leader is not None and (self.joints is not None or self.mode != "position"):
             raise ValueError("it must have neither joints nor a mode where it has a leader")
         return self
@@ -139,11 +143,25 @@ class ChunkRequest(Request):
         return self
 
 
+class KeepAliveRequest(Request):
+    """Follow the leader for another `keep_alive_s`: who began it is still there."""
+
+    goal_id: GoalId
+
+
 Target: TypeAlias = TargetRequest | ChunkRequest
+Streamed: TypeAlias = Target | KeepAliveRequest
+"""What comes while a robot follows, and needs no answer."""
 
 
 class TargetAnswer(TypedDict):
     """The target was passed on; what became of it is in the state."""
+
+    goal_id: str
+
+
+class KeepAliveAnswer(TypedDict):
+    """The robot goes on following."""
 
     goal_id: str
 
@@ -174,6 +192,9 @@ FOLLOWING_VERBS = (
         streams=True,
         most_bytes=MOST_BYTES,
         most_values=2 * (CHUNK_VALUES + CHUNK_ROWS),
+    ),
+    Verb(
+        "follow/keep_alive", KeepAliveRequest, KeepAliveAnswer, begins=False, interferes=False, streams=True
     ),
     Verb("follow/stop", StopFollowRequest, StopFollowAnswer, begins=False, interferes=False),
 )

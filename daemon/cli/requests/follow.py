@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .playing import Outcome
 
 app = typer.Typer()
+KEEP_ALIVE_S = 2.0
+"""The command keeps the follow alive; so long after its death the robot stops."""
 
 
 @app.command()
@@ -35,10 +37,15 @@ def follow(
 ) -> int:
     """Let a robot follow another, within its own limits, until Ctrl-C stops it softly.
 
-    So do SIGTERM and a terminal that is closed, but not SIGKILL: then `motiond stop ROBOT` ends it. It first
-    goes slowly to where its leader is. Exit code 1 if it ends otherwise, as when its leader is lost.
+    So do SIGTERM and a terminal that is closed; 2 s after the command is killed or has lost the network, the
+    robot stops by itself. It first goes slowly to where its leader is. Exit code 1 if it ends otherwise, as
+    when its leader is lost.
     """
-    request: dict[str, Any] = {"leader": as_listed(leader), "on_busy": "replace" if replace else "reject"}
+    request: dict[str, Any] = {
+        "leader": as_listed(leader),
+        "keep_alive_s": KEEP_ALIVE_S,
+        "on_busy": "replace" if replace else "reject",
+    }
     if map_file is not None:
         request |= _mapping(map_file)
     return report_outcome(robot, awaited(_follow(client, robot, request, for_s)), json=json)

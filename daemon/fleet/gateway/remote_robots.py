@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from motiond.formats import Run
     from motiond.formats.arrays import Floats
 
-    from ...api import ErrorCode, Lease, PlannedMotion, Request, Target
+    from ...api import ErrorCode, Lease, PlannedMotion, Request, Streamed
     from .remote_reports import RemoteReports
 
 ANSWER_S = 5.0
@@ -90,7 +90,7 @@ class RemoteRobots:
             code: ErrorCode = "OFFLINE" if absence else "TIMEOUT"
             raise RequestError(code, where, f"no answer in {within_s:g} s", reason, hint) from None
 
-    def take(self, robot: str, _request: Target) -> None:
+    def take(self, robot: str, _request: Streamed) -> None:
         """Refuse: a target on a way around would be late."""
         self._refuse_targets(f"{robot}/follow")
 

@@ -35,6 +35,7 @@ class _Lead:
     goal: FollowGoal
     leader: Leader
     start: Floats
+    kept_s: float
     turned: Floats | None = None  # what is added to what is measured: whole turns; None before the first
 
 
@@ -55,8 +56,13 @@ class Mirror:
 
         `start`: shape (joints of the goal,), in rad or m.
         """
-        self._lead = _Lead(goal, leader, start)
+        self._lead = _Lead(goal, leader, start, asyncio.get_running_loop().time())
         self._begun.set()
+
+    def keep_alive(self, goal: FollowGoal) -> None:
+        """Note that who has begun a goal is still there."""
+        if self._lead is not None and self._lead.goal is goal:
+            self._lead.kept_s = asyncio.get_running_loop().time()
 
     async def run(self) -> NoReturn:
         """Pass on what leaders measure, until cancelled."""
@@ -68,15 +74,20 @@ class Mirror:
                     self._pass_on(lead)
                 except Exception as error:
                     log.exception("%s: failed inside motiond", self._robot.name)
-                    self._end(lead, f"it failed inside motiond; {error!r}")
+                    self._lose(lead, f"it failed inside motiond; {error!r}")
                 await asyncio.sleep(PERIOD_S)
             self._lead = None
 
     def _pass_on(self, lead: _Lead) -> None:
         """Pass on what was measured last, if that is new."""
-        measured = lead.leader.measure(asyncio.get_running_loop().time())
+        now_s, keep_alive_s = asyncio.get_running_loop().time(), lead.goal.request.keep_alive_s
+        if keep_alive_s is not None and now_s - lead.kept_s > keep_alive_s:
+            what = f"no follow/keep_alive came for {keep_alive_s:g} s; whoever began this may have gone"
+            self._end(lead, "follow_timeout", what)
+            return
+        measured = lead.leader.measure(now_s)
         if lead.leader.lost:
-            self._end(lead, lead.leader.lost)
+            self._lose(lead, lead.leader.lost)
         if measured is None:
             return
         if lead.turned is None:
@@ -91,9 +102,12 @@ class Mirror:
         ends[:, columns], driven[columns] = (lead.start, positions), True
         return joint_map.nearest(ends[0], ends[1], driven)[columns]
 
-    def _end(self, lead: _Lead, why: str) -> None:
+    def _lose(self, lead: _Lead, why: str) -> None:
+        self._end(lead, "leader_lost", f"{lead.leader.name} does not lead any more; {why}")
+
+    def _end(self, lead: _Lead, kind: str, message: str) -> None:
         """Stop the follower softly."""
         self._lead = None
-        message = f"{lead.leader.name} does not lead any more; {why}"
-        self._robot.report("event", {"kind": "leader_lost", "message": message})
+        details = {"goal_id": lead.goal.goal_id, "leader": lead.leader.name}
+        self._robot.report("event", {"kind": kind, "message": message, "details": details})
         self._robot.session.end_goal(message, {"leader": lead.leader.name})

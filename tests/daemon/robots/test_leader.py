@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.api import VERBS, RequestError
+from motiond.daemon.api import VERBS, RequestError, StartFollowRequest
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import JOINTS, Rig
 
@@ -303,6 +303,49 @@ async def test_a_circle_of_those_that_come_to_rest_keeps_nobody_from_following(p
     await pair.follows("third", "other")
     await pair.together("third")
     assert isinstance((await asyncio.gather(plays, turns, return_exceptions=True))[0], RequestError)
+
+
+NOT_KEPT = "no follow/keep_alive came for 0.5 s; whoever began this may have gone"
+
+
+async def test_it_stops_softly_once_nobody_keeps_it_alive(pair: Pair) -> None:
+    goal_id = await pair.follows(keep_alive_s=0.5)
+    await pair.together()
+    await pair.ask("other", "play", motion="long")
+    for _ in range(20):
+        assert await pair.ask("arm", "follow/keep_alive", goal_id=goal_id) == {"goal_id": goal_id}
+        await asyncio.sleep(0.4)
+    assert pair.status()["state"] == "following"
+    last_s = asyncio.get_running_loop().time()
+    result = await pair.rig.rest_after(goal_id)
+    stop_s = pair.robot("arm").planner.follow_goal(StartFollowRequest(), None).stops_within_s(0.0)
+    assert 0.1 <= asyncio.get_running_loop().time() - last_s <= 0.1 + stop_s + 0.1
+    assert (result["code"], result["message"]) == ("CANCELED", NOT_KEPT)
+    assert pair.events("follow_timeout") == [NOT_KEPT]
+    assert pair.status("other")["state"] == "playing"
+    keeps_limits(pair.setpoints())
+
+
+async def test_it_needs_nobody_where_it_was_not_begun_so(pair: Pair) -> None:
+    goal_id = await pair.follows()
+    await asyncio.sleep(70.0)
+    assert pair.status()["state"] == "following"
+    assert await pair.refused("arm", "follow/keep_alive", goal_id=goal_id) == (
+        "NOT_ALLOWED",
+        "arm/follow/keep_alive: it keeps nothing alive; its follow/start has no keep_alive_s",
+    )
+
+
+async def test_another_goal_keeps_nothing_alive(pair: Pair) -> None:
+    first = await pair.follows()
+    await pair.ask("arm", "follow/stop")
+    await pair.rig.result_of(first)
+    await pair.until_idle()
+    second = await pair.follows(keep_alive_s=0.5)
+    code, message = await pair.refused("arm", "follow/keep_alive", goal_id=first)
+    assert code == "UNKNOWN_GOAL"
+    assert message.startswith(f"arm: goal '{first}' is not followed; it ended with SUCCESSFUL")
+    assert (await pair.rig.result_of(second))["message"] == NOT_KEPT
 
 
 async def test_it_takes_no_targets_of_clients(pair: Pair) -> None:

@@ -151,6 +151,49 @@ def test_a_follow_ends_softly_once_its_terminal_is_closed(tmp_path: Path) -> Non
         asyncio.run(daemon.until("idle"))
 
 
+PROGRAM = """
+import asyncio, sys, motiond.client
+
+async def main():
+    async with motiond.client.connect(config=sys.argv[1]) as daemon:
+        async with daemon.robot("arm").follow(leader="other"):
+            await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("way", ["socket", "broker", "python"])
+def test_a_follow_ends_softly_once_the_program_that_wants_it_is_killed(tmp_path: Path, way: str) -> None:
+    rig = Rig(tmp_path)
+    rig.daemon = {"mqtt": {"listen": f"127.0.0.1:{free_port()}"}}
+    del rig.driver["trace"], rig.driver["plant"]
+    rig.others = {"other": rig.robot}
+    with background("run", "-c", rig.config) as process:
+        lines_until(process.stderr, "other: online")
+        daemon = Daemon(rig.config)
+        asyncio.run(daemon.until("idle"))
+        where = ("--broker", daemon.broker) if way == "broker" else ("-c", rig.config)
+        command = (MOTIOND, "follow", "arm", "--leader", "other", *where)
+        program = (sys.executable, "-c", PROGRAM, rig.config)
+        with started(program if way == "python" else command) as follow:
+            begun = asyncio.run(daemon.until("following"))
+            follow.kill()
+            follow.wait(PATIENCE_S)
+        asyncio.run(daemon.until("idle"))
+        assert newest(daemon) == (
+            begun["goal_id"],
+            "CANCELED",
+            "no follow/keep_alive came for 2 s; whoever began this may have gone",
+        )
+
+
+def newest(daemon: Daemon) -> tuple[str, str, str]:
+    results = asyncio.run(ask(daemon.mqtt, "arm", "history"))["results"]
+    result = max(results, key=lambda result: result["ended_utc"])
+    return result["goal_id"], result["code"], result["message"]
+
+
 @contextmanager
 def monitor_of(daemon: Daemon) -> Iterator[tuple[subprocess.Popen[str], int, int]]:
     """Run `motiond monitor` on a terminal of its own; yield both of the terminal's ends, too."""
