@@ -24,10 +24,9 @@ from bench.null_driver import NAME
 from bench.tick import holding, measure, time_us
 from motiond.daemon.api import VERBS
 from motiond.daemon.ipc import messages
-from motiond.daemon.ipc.messages import OFF
+from motiond.daemon.ipc.messages import MOST_ROWS, MOST_VALUES, OFF
 from motiond.daemon.stream.engine.pursuit import FollowLimits
 from motiond.daemon.stream.timing import realtime
-from motiond.daemon.trajectory import OnlineLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from ruckig import InputParameter
 
     from motiond.daemon.telemetry import Timing
+    from motiond.daemon.trajectory import OnlineLimits
     from motiond.drivers.base import Floats
 
 SECONDS = 30
@@ -42,6 +42,13 @@ RATE_HZ = 500
 TARGETS_HZ, CHUNKS_HZ = 50, 10
 CHUNK_ROWS, ROW_S = 50, 0.02
 TICKS = 5_000
+CHUNKS = (
+    ("targets", 0, 0.0),
+    ("chunks", CHUNK_ROWS, 0.0),
+    ("rough chunks", CHUNK_ROWS, 0.05),
+    ("long rough chunks", MOST_ROWS, 0.05),
+)
+"""What is followed: the rows of a chunk, as far as it may have so many, and how far they are off, in rad."""
 JOINTS = (6, 30)
 SINE_HZ = 1.0
 VELOCITY = 1.0
@@ -57,8 +64,11 @@ def main(seconds: float = SECONDS) -> None:
         print(f"a tick in µs, on virtual time; {paces}")
         for joints in JOINTS:
             _print_us("plays", joints, pool.apply(measure, (joints, NAME, 1.0))[0])
-            for name in ("targets", "chunks"):
-                _print_us(f"follows {name}", joints, pool.apply(follow_us, (joints, name)))
+            for name, rows, noise in CHUNKS:
+                spent_us = pool.apply(follow_us, (joints, name, rows, noise))
+                _print_us(f"follows {name}", joints, spent_us)
+                if rows:
+                    _print_us("  that take one", joints, spent_us[:: RATE_HZ // CHUNKS_HZ])
             _print_us("ruckig alone", joints, pool.apply(ruckig_us, (joints,)))
         print(f"lag behind a sine of {SINE_HZ:g} Hz at half the velocity limit, at most")
         alone = pool.apply(ruckig_lag)
@@ -76,7 +86,7 @@ def main(seconds: float = SECONDS) -> None:
 
 def _print_us(name: str, joints: int, spent_us: Floats) -> None:
     p50, p99 = np.quantile(spent_us, [0.5, 0.99])
-    print(f"{joints:6} joints {name:18}{p50:8.1f} p50{p99:8.1f} p99")
+    print(f"{joints:6} joints {name:25}{p50:8.1f} p50{p99:8.1f} p99")
 
 
 # -- on virtual time -----------------------------------------------------------------------------------------
@@ -103,30 +113,35 @@ def _follow(joints: int) -> messages.Follow:
     )
 
 
-def _target_at(tick: int, joints: int, name: str) -> messages.Command | None:
+def _target_at(
+    tick: int, limits: OnlineLimits, name: str, rows: int = CHUNK_ROWS, noise: float = 0.0
+) -> messages.Command | None:
     """Return what is sent before a tick, by what is followed."""
-    now_s = tick / RATE_HZ
-    if name == "chunks":
+    now_s, joints = tick / RATE_HZ, len(limits.lower)
+    if name.endswith("chunks"):
         if tick % (RATE_HZ // CHUNKS_HZ):
             return None
-        times = ROW_S * np.arange(CHUNK_ROWS)
-        rows = swing(now_s + times, joints)[0].tolist()
-        return messages.Chunk(GOAL_ID, rows, times.tolist(), None, None, time.time())
+        times = ROW_S * np.arange(min(rows, MOST_VALUES // joints))
+        places = swing(now_s + times, joints)[0]
+        places += noise * np.random.default_rng(tick).normal(size=places.shape)
+        curve, clipped = limits.path(times, places)
+        return messages.Chunk(GOAL_ID, None, None, time.time(), clipped, curve.as_bytes())
     if tick % (RATE_HZ // TARGETS_HZ):
         return None
     places, speeds = (values[0].tolist() for values in swing(np.array([now_s]), joints))
     return messages.Target(GOAL_ID, places, speeds if name == "moving targets" else None, None, time.time())
 
 
-def follow_us(joints: int, name: str) -> Floats:
+def follow_us(joints: int, name: str, rows: int, noise: float) -> Floats:
     """Return what each tick that follows costs in µs, what is sent to it included; shape (ticks,)."""
     realtime.prepare(None, None, lock_memory=True)
     spent_us = np.empty(TICKS)
     with holding(joints, NAME) as (loop, channel):
         channel.send(_follow(joints), number=1)
+        limits = FollowLimits(loop.setup, loop.driver.limits).own
         loop.step()
         for tick in range(TICKS):
-            if (message := _target_at(tick, joints, name)) is not None:
+            if (message := _target_at(tick, limits, name, rows, noise)) is not None:
                 channel.send(message)
             spent_us[tick] = time_us(loop.step)
         if loop.player.state != "following":
@@ -139,9 +154,10 @@ def lag_of(name: str) -> float:
     most = 0.0
     with holding(1, NAME) as (loop, channel):
         channel.send(_follow(1), number=1)
+        limits = FollowLimits(loop.setup, loop.driver.limits).own
         loop.step()
         for tick in range(TICKS):
-            if (message := _target_at(tick, 1, name)) is not None:
+            if (message := _target_at(tick, limits, name)) is not None:
                 channel.send(message)
             loop.step()
             most = max(most, _off(tick, loop.player.position))
@@ -157,8 +173,7 @@ def _off(tick: int, position: Floats) -> float:
 def _ruckig(joints: int) -> tuple[InputParameter, Callable[[], Floats]]:
     """Return the input of a ruckig with the loop's limits, and what makes it take a step."""
     with holding(joints, NAME) as (loop, _):
-        own = FollowLimits(loop.setup, loop.driver.limits)
-    limits = OnlineLimits(own.lower, own.upper, own.velocity, own.acceleration, own.jerk)
+        limits = FollowLimits(loop.setup, loop.driver.limits).own
     ruckig, wanted, after = Ruckig(joints, 1.0 / RATE_HZ), limits.ruckig_input(), OutputParameter(joints)
 
     def step() -> Floats:

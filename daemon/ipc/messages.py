@@ -1,8 +1,8 @@
 """The messages between the daemon and a stream process: it sends commands, the process sends notices.
 
-Every message is a frozen dataclass whose fields are JSON-ready, or dataclasses of such. Every command but
-`Setup`, `Heartbeat`, `Target` and `Chunk` carries a number, which ascends; a notice of what has changed
-(`Changed`) carries the number of the last command that was obeyed.
+Every message is a frozen dataclass whose fields are JSON-ready, or dataclasses of such, or the bytes of a
+curve. Every command but `Setup`, `Heartbeat`, `Target` and `Chunk` carries a number, which ascends; a notice
+of what has changed (`Changed`) carries the number of the last command that was obeyed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ FURTHEST_S = 60.0
 """A chunk that begins later has a wrong time: while it waits, nobody would have to send another."""
 MOST_ROWS, MOST_VALUES = 1000, 6000
 """Of a `Chunk`, which has to fit in one packet: rows, and positions in all of them."""
+LINE_END = b"\n"
+"""JSON has none but at its end."""
 HURRY = signal.SIGUSR1
 """Beside `Shutdown`: ends a process that still opens its driver and receives no command yet."""
 
@@ -274,22 +276,23 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Positions of the joints of a `Follow`, which replace what has not been played, from its begin on.
+    """A curve for the joints of a `Follow`, which replaces what has not been played, from its begin on.
 
-    One without rows is refused and counted, as of `Target`.
+    It comes as it is to be played, so that no tick has to work it out. What is no curve of the followed
+    joints is refused and counted, as of `Target`.
 
-    - `positions`: shape (rows, joints), in rad or m; at most `MOST_ROWS` and `MOST_VALUES`
-    - `times`: in s from its begin, ascending, for each row
     - `begins_at`: Unix time in s, at most 60 s from now; None for now. What has passed is not played
     - `sent_at`, `taken_at`: as of `Target`
+    - `clipped`: whether rows were beyond a limit, and clipped to it
+    - `curve`: as of `Spline.as_bytes`, times in s from its begin; at most of `MOST_ROWS` and `MOST_VALUES`
     """
 
     goal_id: str
-    positions: list[list[float]]
-    times: list[float]
     begins_at: float | None
     sent_at: float | None
     taken_at: float
+    clipped: bool = False
+    curve: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -507,14 +510,22 @@ _NESTED: dict[str, type[CheckLimits | WayBounds | Passes]] = {
 
 
 def encode(message: Command | Notice, number: int = 0) -> bytes:
-    """Return a message as bytes, with its number; 0 for one that has none."""
+    """Return a message as bytes, with its number; 0 for one that has none.
+
+    It is one line of JSON; a curve follows after its end.
+    """
     values = {entry.name: getattr(message, entry.name) for entry in fields(message)}
-    return orjson.dumps([type(message).__name__, values, number], default=str)  # options may hold paths
+    curve = values.pop("curve", b"")
+    line = orjson.dumps([type(message).__name__, values, number], default=str)  # options may hold paths
+    return line + LINE_END + curve if curve else line
 
 
 def decode(data: bytes) -> tuple[Command | Notice, int]:
     """Return the message that `encode` wrote, and its number."""
-    name, values, number = orjson.loads(data)
+    line, _, curve = data.partition(LINE_END)
+    name, values, number = orjson.loads(line)
+    if curve:
+        values["curve"] = curve
     nested: dict[str, Any] = {key: kind(**values[key]) for key, kind in _NESTED.items() if key in values}
     if "play" in values:
         passes = Passes(**values["play"]["passes"])

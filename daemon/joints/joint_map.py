@@ -179,6 +179,14 @@ class JointMap:
             multipliers[mimic.joint] = mimic.multiplier
         return multipliers
 
+    @property
+    def offsets(self) -> Floats:
+        """Where each joint is when its leader is at 0, shape (joints,); 0, where it follows none."""
+        offsets = np.zeros(len(self.joints))
+        for mimic in self.mimics:
+            offsets[mimic.joint] = mimic.offset
+        return offsets
+
     def follow(self, positions: Floats) -> None:
         """Fill the mimic joints' columns of `positions`, shape (…, joints), from those they follow."""
         for mimic in self.mimics:

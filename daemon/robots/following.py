@@ -179,7 +179,8 @@ def _chunk_of(goal: FollowGoal, request: ChunkRequest) -> messages.Chunk:
     if request.start_at is not None:
         _refuse_far("start_at", request.start_at)
     sent_at, taken_at = _sent_at(request), time.time()
-    return messages.Chunk(goal.goal_id, request.positions, times, request.start_at, sent_at, taken_at)
+    curve, clipped = goal.limits.path(np.array(times), np.array(request.positions))
+    return messages.Chunk(goal.goal_id, request.start_at, sent_at, taken_at, clipped, curve.as_bytes())
 
 
 def _sent_at(request: Target) -> float | None:

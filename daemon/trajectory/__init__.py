@@ -21,7 +21,7 @@ from .clock import TrajectoryClock
 from .fade import FASTEST, SHARPEST, FadeAway
 from .followers import of_all
 from .handover import Bounds, Motion, plan_handover
-from .online import OnlineGenerator, OnlineLimits
+from .online import OnlineGenerator, OnlineLimits, Spline
 from .ramp import FULL_RAMP, longest_stop
 from .route import Leg, Passes, Route
 from .track import Track, map_shared, share
@@ -48,6 +48,7 @@ __all__ = [
     "OnlineLimits",
     "Passes",
     "Route",
+    "Spline",
     "Track",
     "TrajectoryClock",
     "Transmission",

@@ -20,6 +20,8 @@ TwistComponent = Literal["vx", "vy", "vz", "wx", "wy", "wz"]
 JointVelocity = Annotated[float, Field(ge=-1e6, le=1e6)]
 GoalId = Annotated[str, Field(min_length=1, max_length=64)]
 ChunkTime = Annotated[float, Field(ge=0, le=3600)]
+SHORTEST_S = 0.999e-6
+"""Between two rows of a chunk."""
 MOST_JOINTS = 256
 
 
@@ -136,8 +138,8 @@ class ChunkRequest(Request):
             raise ValueError("it must have either period_s or times")
         if times is not None and len(times) != rows:
             raise ValueError(f"it has {rows} rows and {len(times)} times; each row has one")
-        if times is not None and any(before >= after for before, after in pairwise(times)):
-            raise ValueError("its times must ascend")
+        if times is not None and any(after - before < SHORTEST_S for before, after in pairwise(times)):
+            raise ValueError("its times must ascend, by a microsecond or more")
         if sum(map(len, self.positions)) > CHUNK_VALUES:
             raise ValueError(f"it must have at most {CHUNK_VALUES} values")
         return self

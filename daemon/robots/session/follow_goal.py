@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ...api import FollowCounts, FollowLag, FollowStatus, Spread, StartFollowRequest
     from ...ipc.messages import Followed
     from ...joints import TwistMap
+    from ...trajectory import OnlineLimits
 
 FOLLOW = "follow"
 """What it is called where motions are."""
@@ -28,6 +29,8 @@ class FollowGoal(Goal):
         Their numbers.
     setpoints_hz : float
         How many setpoints there are a second.
+    limits : OnlineLimits
+        What those joints keep on the curve through a chunk.
     stop_s : float
         A bound of how long a stop takes from any velocity and acceleration that the limits allow.
     twist : TwistMap or None
@@ -46,6 +49,7 @@ class FollowGoal(Goal):
     names: tuple[str, ...]
     joints: tuple[int, ...]
     setpoints_hz: float
+    limits: OnlineLimits
     stop_s: float
     twist: TwistMap | None = None
     slowed_by: str | None = None

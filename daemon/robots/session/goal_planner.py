@@ -41,7 +41,7 @@ from ...planning import (
     whole,
     whole_of,
 )
-from ...trajectory import FULL_RAMP, Route, Track, longest_stop
+from ...trajectory import FULL_RAMP, OnlineLimits, Route, Track, longest_stop
 from .follow_goal import FollowGoal
 from .goal import MotionGoal
 from .shared_tracks import SharedTracks
@@ -280,6 +280,9 @@ class GoalPlanner:
             names=tuple(names),
             joints=tuple(numbers),
             setpoints_hz=request.rate_hz or min(POSE_RATE_HZ, most_hz),
+            limits=self._follow_limits.of_leaders(
+                numbers, joint_map.leaders, joint_map.multipliers, joint_map.offsets
+            ),
             stop_s=self._longest_stop_s(),
             twist=self._twist_map(request, names),
             asked_by=asked_by,
@@ -295,43 +298,38 @@ class GoalPlanner:
                 self.joint_map,
                 request.frame,
                 names,
-                velocity=self._top_speeds(),
-                acceleration=self._top_accelerations(),
+                velocity=self._follow_limits.velocity,
+                acceleration=self._twist_accelerations(),
                 reference=request.reference,
                 free=request.free,
             )
         except TwistError as error:
             raise RequestError.of("INVALID_REQUEST", error) from error
 
-    def _top_speeds(self) -> Floats:
-        """Return how fast joints follow at most, shape (joints,); without a limit, as on an approach."""
-        limits = self.joint_map.limits.velocity
-        return np.where(np.isfinite(limits), limits, self._bounds.velocity)
+    @property
+    def _follow_limits(self) -> OnlineLimits:
+        """What all joints keep while they follow, as in the stream process (`FollowLimits`)."""
+        bounds, limits = self._bounds, self.joint_map.limits
+        known = limits.lower, limits.upper, limits.velocity, limits.acceleration
+        approach = bounds.velocity, bounds.acceleration, bounds.jerk
+        return OnlineLimits.of_known(known, approach, self._settings.stop_duration_s)
 
-    def _top_accelerations(self) -> Floats:
+    def _twist_accelerations(self) -> Floats:
         """Return by how much velocities of twists change a second, shape (joints,).
 
-        At most by what joints may accelerate, as by `FollowLimits`, and reach within `IN_STEP_S` by their
-        jerk: they come to their accelerations together then.
+        At most by what joints may accelerate, and reach within `IN_STEP_S` by their jerk: they come to their
+        accelerations together then.
         """
-        speeds, stop_s, limits = self._top_speeds(), self._settings.stop_duration_s, self.joint_map.limits
-        needed = np.maximum(self._bounds.acceleration, 2.0 * speeds / stop_s)
-        allowed = np.where(np.isfinite(limits.acceleration), limits.acceleration, needed)
-        jerk = np.maximum(self._bounds.jerk, 16.0 * speeds / stop_s**2)
-        return np.minimum(allowed, IN_STEP_S * jerk)
+        limits = self._follow_limits
+        return np.minimum(limits.acceleration, IN_STEP_S * limits.jerk)
 
     def _longest_stop_s(self) -> float:
         """Return a bound of how long a soft stop takes from any state within the limits, in s.
 
-        The acceleration first goes to 0, then down and back to it. Where there is no limit, the stream
-        process takes at least so much (`FollowLimits`).
+        The acceleration first goes to 0, then down and back to it.
         """
-        bounds, limits, velocity = self._bounds, self.joint_map.limits, self._top_speeds()
-        stop_s = self._settings.stop_duration_s
-        needed = 2.0 * velocity / stop_s
-        acceleration = np.where(np.isfinite(limits.acceleration), limits.acceleration, needed)
-        jerk = np.maximum(bounds.jerk, 4.0 * velocity / stop_s**2)
-        return float(np.max(velocity / acceleration + 2.0 * acceleration / jerk))
+        limits = self._follow_limits
+        return float(np.max(limits.velocity / limits.acceleration + 2.0 * limits.acceleration / limits.jerk))
 
     @contextmanager
     def prepare(

@@ -210,12 +210,12 @@ class WaysBack:
 
         Raises WayError if neither is within the limits.
         """
-        limits = self._limits
+        limits, turns = self._limits.own, self._limits.turns
         half = np.minimum(limits.acceleration, UNLIMITED) / 2.0
         failure: WayError | None = None
         for acceleration, jerk in ((self._acceleration, self._jerk), (half, limits.jerk)):
             bounds = Bounds(
-                self._velocity, acceleration, jerk, self._lower, self._upper, self._leaders, limits.turns
+                self._velocity, acceleration, jerk, self._lower, self._upper, self._leaders, turns
             )
             begins = moves.within(limits.velocity, limits.acceleration, jerk)
             try:

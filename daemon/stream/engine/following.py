@@ -80,10 +80,11 @@ class Following:
             if (leader := int(limits.leaders[joint])) != joint:
                 names = setup.joints[joint], setup.joints[leader]
                 return "joint '{}' follows joint '{}'; send targets for that one".format(*names)
-        within = np.clip(start, limits.lower - limits.slack, limits.upper + limits.slack)
+        lower, upper = limits.own.lower, limits.own.upper
+        within = np.clip(start, lower - limits.slack, upper + limits.slack)
         for joint in np.flatnonzero(within != start):
             if limits.leaders[joint] in follow.joints:
-                ends = limits.lower[joint], limits.upper[joint], setup.units[joint]
+                ends = lower[joint], upper[joint], setup.units[joint]
                 return f"joint '{setup.joints[joint]}' {far_outside(start[joint], *ends)}; {WAY_BACK}"
         return ""
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...ipc.messages import FURTHEST_S, MOST_ROWS, Chunk
-from ...trajectory import FULL_RAMP, OnlineGenerator, OnlineLimits, Transmission, slack_of
+from ...ipc.messages import FURTHEST_S, Chunk
+from ...trajectory import FULL_RAMP, OnlineGenerator, OnlineLimits, Spline, Transmission, slack_of
 from .execution import Tolerances
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ...ipc.messages import Follow, Setup, Target
     from ..timing import Schedule
 
-ROUNDING = 1e-12
-"""In rad or m: so far joints that keep in step with others stay within their limits, as sums are rounded."""
 NEAR_S, AS_FAST = 0.02, 0.2
 """A joint has caught up with its target when, at an approach's velocity, it is no further than `NEAR_S` away,
 and when their velocities differ by this share of it at most."""
@@ -37,36 +35,32 @@ NEWEST = 1000
 
 
 class FollowLimits:
-    """The limits of one robot's joints while they follow targets, shape (joints,) each.
+    """The limits of one robot's joints while they follow targets.
 
-    Where no limit of velocity is known, it is that of approaches. Where none of acceleration is known, it is
-    2 v / T of the greatest velocity v and `stop_duration_s` T, and the jerk is 16 v / T², each at least that
-    of approaches: so a joint comes to rest from its greatest velocity in 0.63 T at most.
+    - `own` (OnlineLimits): of all joints
+    - `slack` (joints,): so far outside its limits a joint may begin
+    - `leaders`, `turns` (joints,): which joint each one follows, itself where none, and how far of its way
     """
 
     def __init__(self, setup: Setup, allowed: ActuatorLimits) -> None:
         ways = setup.ways
         found = Transmission.from_lists(setup.transmission).limits_of_joints(allowed)
         of_joints = {kind: values for kind, (values, _) in found.items()}
-        self.lower = np.fmax(np.array(ways.lower, float), of_joints["lower"])
-        self.upper = np.fmin(np.array(ways.upper, float), of_joints["upper"])
-        self.slack = slack_of(self.lower, self.upper, setup.units)
-        stop_s = FULL_RAMP / ways.clock_acceleration
-        limit = np.fmin(np.array(ways.velocity_limit, float), of_joints["velocity"])
-        self.velocity = np.where(np.isfinite(limit), limit, ways.velocity)
-        limit = np.fmin(np.array(ways.acceleration_limit, float), of_joints["acceleration"])
-        needed = np.maximum(ways.acceleration, 2.0 * self.velocity / stop_s)
-        self.acceleration = np.where(np.isfinite(limit), limit, needed)
-        self.jerk = np.maximum(ways.jerk, 16.0 * self.velocity / stop_s**2)
+        known = (
+            np.fmax(np.array(ways.lower, float), of_joints["lower"]),
+            np.fmin(np.array(ways.upper, float), of_joints["upper"]),
+            np.fmin(np.array(ways.velocity_limit, float), of_joints["velocity"]),
+            np.fmin(np.array(ways.acceleration_limit, float), of_joints["acceleration"]),
+        )
+        self._approach = [np.array(values) for values in (ways.velocity, ways.acceleration, ways.jerk)]
+        self.own = OnlineLimits.of_known(known, self._approach, FULL_RAMP / ways.clock_acceleration)
+        self.slack = slack_of(*known[:2], setup.units)
         self.leaders, self.turns = np.array(ways.leaders), np.array(ways.multipliers)
-        self._ways = ways
 
     def of_approaches(self) -> FollowLimits:
         """Return those with the bounds of approaches, where these are lower."""
-        slow, ways = copy(self), self._ways
-        slow.velocity = np.minimum(self.velocity, ways.velocity)
-        slow.acceleration = np.minimum(self.acceleration, ways.acceleration)
-        slow.jerk = np.minimum(self.jerk, ways.jerk)
+        slow = copy(self)
+        slow.own = self.own.no_higher_than(*self._approach)
         return slow
 
 
@@ -93,6 +87,7 @@ class Pursuit:
         self._columns = [column[leaders[joint]] for joint in self._moved]
         self._turns, self._begun = limits.turns[self._moved], position[self._moved]
         self._start = position[self._joints]
+        self._offsets = position - limits.turns * position[limits.leaders]
         self._generator = self._generator_within(limits)
         self._free: OnlineGenerator | None = None  # within the joints' own limits, from when it has caught up
         self._passing = np.zeros(len(self._joints))
@@ -110,19 +105,7 @@ class Pursuit:
 
     def _joint_limits(self, limits: FollowLimits) -> OnlineLimits:
         """Return what joints with targets may do, so that those in step with them keep their limits, too."""
-        moved, columns, turns = self._moved, self._columns, self._turns
-        leads = limits.leaders[moved] == moved
-        limit = np.stack((limits.lower[moved], limits.upper[moved]))
-        ways = np.stack((limit[0] + ROUNDING - self._begun, limit[1] - ROUNDING - self._begun)) / turns
-        ends = np.where(leads, limit, np.sort(ways + self._start[columns], axis=0))
-        count = len(self._joints)
-        lower, upper = np.full(count, -np.inf), np.full(count, np.inf)
-        np.maximum.at(lower, columns, ends[0])
-        np.minimum.at(upper, columns, ends[1])
-        others = [np.full(count, np.inf) for _ in range(3)]
-        for bound, values in zip(others, (limits.velocity, limits.acceleration, limits.jerk), strict=True):
-            np.minimum.at(bound, columns, values[moved] / np.abs(turns))
-        return OnlineLimits(lower, upper, *others)
+        return limits.own.of_leaders(self._joints, limits.leaders, limits.turns, self._offsets)
 
     # -- targets --------------------------------------------------------------------------------------------
 
@@ -133,7 +116,7 @@ class Pursuit:
 
     def take(self, message: Target | Chunk) -> bool:
         """Go where a target or a chunk leads; return whether it was taken."""
-        act = self._go_through(message) if isinstance(message, Chunk) else self._aim(message)
+        act = self._go_along(message) if isinstance(message, Chunk) else self._aim(message)
         if act is None:
             self._refused += 1
             return False
@@ -168,15 +151,8 @@ class Pursuit:
     def _fits(self, values: Floats) -> bool:
         return values.shape == self._start.shape and not np.isinf(values).any()
 
-    def _go_through(self, chunk: Chunk) -> Callable[[], bool] | None:
+    def _go_along(self, chunk: Chunk) -> Callable[[], bool] | None:
         """Return what takes a chunk; None for what is none."""
-        try:
-            rows, times = np.array(chunk.positions, dtype=float), np.array(chunk.times, dtype=float)
-        except ValueError:  # rows of different lengths
-            return None
-        shape = (len(times), len(self._joints))
-        if self._is_by_velocity or rows.shape != shape or not 0 < len(times) <= MOST_ROWS:
-            return None
         schedule = self._schedule
         begins_s = schedule.deadline_s  # of the setpoint that comes next
         if chunk.begins_at is not None:
@@ -184,12 +160,15 @@ class Pursuit:
             if away_s > FURTHEST_S:
                 return None
             begins_s = schedule.clock.now() + away_s
-        times += begins_s
-        if not (np.isfinite(rows).all() and np.isfinite(times).all() and (np.diff(times) > 0.0).all()):
+        try:
+            path = Spline.from_bytes(chunk.curve, len(self._joints), begins_s)
+        except ValueError:
             return None
-        if len(times) == 1:
-            times, rows = np.append(times, times + self._period_s), np.repeat(rows, 2, axis=0)
-        return partial(self._generator.go_through, times, rows)
+        return None if self._is_by_velocity else partial(self._begin, path, clipped=chunk.clipped)
+
+    def _begin(self, path: Spline, *, clipped: bool) -> bool:
+        self._generator.go_along(path)
+        return clipped
 
     # -- catching up ----------------------------------------------------------------------------------------
 

@@ -8,5 +8,6 @@
 
 from .generator import OnlineGenerator
 from .limits import OnlineLimits
+from .spline import Spline
 
-__all__ = ["OnlineGenerator", "OnlineLimits"]
+__all__ = ["OnlineGenerator", "OnlineLimits", "Spline"]

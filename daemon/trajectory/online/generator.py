@@ -29,7 +29,6 @@ from ruckig import (
 
 from .interception import Interception
 from .paths import Paths
-from .spline import Spline, smoothed
 
 if TYPE_CHECKING:
     from ruckig import Bound
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from .limits import OnlineLimits
+    from .spline import Spline
 
     Rows: TypeAlias = tuple[list[float], list[float], list[float]]
 
@@ -48,8 +48,6 @@ SLOWEST = 1e-9
 """In rad/s or m/s; a commanded velocity that is lower is none."""
 FASTEST = 0.999
 """Of the velocity limit: how fast a target may move on, so that a joint can still come nearer to it."""
-FURTHEST_S = 3600.0
-"""A joint without limits goes no further than it can in that time; ruckig plans no more than two hours."""
 HORIZON_S = 60.0
 """A joint that reaches its limit later than this does not go to the limit yet: it keeps its velocity."""
 POSITION, VELOCITY = ControlInterface.Position, ControlInterface.Velocity
@@ -114,7 +112,7 @@ class OnlineGenerator:
         Returns whether one of them is beyond a limit, and was clipped to it.
         """
         limits = self._limits
-        within = self._within(positions)
+        within = limits.within(positions, self._state[0])
         is_new = np.isfinite(within)
         np.copyto(self.target, within, where=is_new)
         speeds = np.zeros_like(within) if passing is None else np.nan_to_num(passing)
@@ -132,23 +130,9 @@ class OnlineGenerator:
         passing[(self.target <= limits.lower) & (passing < 0.0)] = 0.0
         self._passes = bool(passing.any())
 
-    def go_through(self, times: Floats, rows: Floats) -> bool:
-        """Go through rows, shape (rows, joints), and hold the last one; it is begun when the first is due.
-
-        `times` (rows,): in s, ascending. Returns whether a row is beyond a limit, and was clipped to it.
-        """
-        limits, within = self._limits, self._within(rows)
-        smooth = smoothed(times, within, limits.acceleration, limits.jerk)
-        self._paths.add(Spline(times, smooth, within[-1]))
-        return bool(((rows < limits.lower) | (rows > limits.upper)).any())
-
-    def _within(self, positions: Floats) -> Floats:
-        """Return positions, shape (…, joints), that are within limits, and not too far away for ruckig."""
-        limits, here = self._limits, self._state[0]
-        reach = FURTHEST_S * limits.velocity
-        lower, upper = np.maximum(limits.lower, here - reach), np.minimum(limits.upper, here + reach)
-        within: Floats = np.clip(positions, lower, np.maximum(lower, upper))
-        return within
+    def go_along(self, path: Spline) -> None:
+        """Go along a path once it begins, and hold its end."""
+        self._paths.add(path)
 
     def aim_at_velocity(self, velocities: Floats) -> bool:
         """Move at velocities, shape (joints,), up to a limit; NaN leaves a joint's target as it is.
@@ -176,7 +160,8 @@ class OnlineGenerator:
     def step(self, now_s: float = 0.0) -> None:
         """Move on by a tick, to where joints are to be at a time in s, by the scale of the paths."""
         if (last := self._paths.look(now_s)) is not None:
-            np.copyto(self.target, last, where=self._paths.led)
+            rest = self._limits.within(last, self._state[0])
+            np.copyto(self.target, rest, where=self._paths.led)
             self._aim_to_rest()
         if (path := self._paths.path) is not None:
             candidate = self._on_path(path, now_s)

@@ -41,7 +41,8 @@ class Interception:
         wanted = self._wanted
         wanted.current_position, wanted.current_velocity, wanted.current_acceleration = state.tolist()
         places_s = self._places_s
-        ways = self._attainable(path.at(since_s + places_s))
+        here = state[0]
+        ways = self._attainable(path.at(since_s + places_s), here)
         late_s = np.array([self._needs_s(place) for place in ways.swapaxes(0, 1)]) - places_s[:, None]
         is_met = late_s <= 0.0
         first = np.where(is_met.any(axis=0), is_met.argmax(axis=0), late_s.argmin(axis=0))
@@ -49,9 +50,10 @@ class Interception:
         before, late = np.maximum(first - 1, 0), late_s[first, joints]
         later = late_s[before, joints]
         meets = is_met[first, joints] & (first > 0) & np.isfinite(later)
-        share = np.divide(later, later - late, out=np.ones_like(late), where=meets)
+        gained = np.subtract(later, late, out=np.ones_like(late), where=meets)
+        share = np.divide(later, gained, out=np.ones_like(late), where=meets)
         at_s = places_s[before] + share * (places_s[first] - places_s[before])
-        return self._attainable(path.at_each(since_s + at_s))
+        return self._attainable(path.at_each(since_s + at_s), here)
 
     def _needs_s(self, place: Floats) -> Floats:
         """Return how long each joint takes to a place, shape (joints,); infinite where nobody knows."""
@@ -63,11 +65,11 @@ class Interception:
             return np.full(place.shape[1], np.inf)
         return np.array(self._trajectory.independent_min_durations)
 
-    def _attainable(self, states: Floats) -> Floats:
-        """Return positions, velocities and accelerations, shape (3, …), at which ruckig can aim."""
+    def _attainable(self, states: Floats, here: Floats) -> Floats:
+        """Return positions, velocities and accelerations, shape (3, …), at which ruckig can aim from here."""
         limits = self._limits
         p, v, a, _ = states
-        within = np.clip(p, limits.lower, limits.upper)
+        within = limits.within(p, here)
         v = np.clip(v, -limits.velocity, limits.velocity) * (within == p)
         room = np.sqrt(2.0 * limits.jerk * (limits.velocity - np.abs(v)))
         bound = np.minimum(limits.acceleration, room) * (within == p)

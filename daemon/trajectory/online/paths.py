@@ -7,6 +7,7 @@ of some durations in which that keeps the joint's limits.
 
 from __future__ import annotations
 
+from math import factorial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from .limits import OnlineLimits
     from .spline import Spline
 
-JOIN_S = (0.1, 0.2, 0.4, 0.8)
+JOIN_S = np.array([0.1, 0.2, 0.4, 0.8])
 """How long it may take to come onto a path."""
 MOST_WAITING = 16
 """So many paths may wait for their begin; of more, the earliest are left out."""
@@ -25,7 +26,8 @@ ROUNDING = 1e-9
 """Of a limit, or in rad, m, or that per s or s²: what differs by less is the same."""
 BEND = 0.005
 """Of what a joint can make of its acceleration in a tick: how far what is between two ticks may be off."""
-_U = np.linspace(0.0, 1.0, 17)[:, None]
+_PLACES = 17
+"""So many places of a way onto a path are looked at."""
 _VANISHING = np.array(
     [
         [1.0, 0.0, 0.0],
@@ -37,6 +39,15 @@ _VANISHING = np.array(
     ]
 )
 """Of a gap, its velocity and its acceleration: the polynomial of fifth degree by which it vanishes."""
+_ORDERS = np.arange(4.0)
+_DERIVATIVES = np.zeros((4, 6, 6))
+"""Of a polynomial's coefficients: those of itself and of its first three derivatives."""
+for _order in range(4):
+    for _power in range(6 - _order):
+        _DERIVATIVES[_order, _power, _power + _order] = factorial(_power + _order) / factorial(_power)
+_U = np.linspace(0.0, 1.0, _PLACES)
+_SHAPES = (_U[:, None] ** np.arange(6.0) @ _DERIVATIVES)[:, None]
+"""Shape (4, 1, places, 6): each part of the polynomial and of its derivatives at `_U`, for 1 s."""
 
 
 class Paths:
@@ -58,8 +69,8 @@ class Paths:
         self.joined: Booleans = np.zeros(count, dtype=bool)
         self.rows, self.ahead = np.zeros((3, count)), np.zeros((3, count))
         self._since_s, self._join_s = np.zeros(count), np.ones(count)
-        self._gaps = np.zeros((6, count))
-        self._tries = 0
+        self._gaps, self._powers = np.zeros((3, 6, count)), np.ones((6, count))
+        self._kept, self._most = np.zeros((8, count)), _most_of(limits, period_s)
 
     @property
     def ends_s(self) -> float:
@@ -88,7 +99,6 @@ class Paths:
             del self._waiting[: len(due)]
             self.led.fill(True)
             self.joined.fill(False)
-            self._tries = 0
         if self.path is None or now_s <= self.path.ends_s:
             return None
         rest, self.path = self.path.rest, None
@@ -99,10 +109,12 @@ class Paths:
         if not (self.joined | ~self.led).all():
             self._join(path, now_s - self._period_s, state)
         self.ahead = path.state_at(now_s)
-        share = np.minimum((now_s - self._since_s) / self._join_s, 1.0)
         self.rows[:] = self.ahead
-        if (share < 1.0).any():
-            self.rows += _vanishing(self._gaps, share, self._join_s)[:3]
+        share = (now_s - self._since_s) / self._join_s
+        if (joins := share < 1.0).any():
+            self._powers[1:] = np.minimum(share, 1.0)
+            powers = np.multiply.accumulate(self._powers)
+            self.rows += np.add.reduce(self._gaps * powers, axis=1) * joins
         self.joined &= self._can_follow(state)
         return self.joined & self.led
 
@@ -111,65 +123,52 @@ class Paths:
         self.joined[joints] = False
 
     def _join(self, path: Spline, now_s: float, state: Floats) -> None:
-        """Find ways onto the path for joints that have none: at first of any duration, then one a tick."""
-        gap = state - path.state_at(now_s)
-        durations = JOIN_S[(self._tries - 1) % len(JOIN_S) :][:1] if self._tries else JOIN_S
-        self._tries += 1
-        for duration_s in durations:
-            gaps = _gaps(gap, duration_s)
-            times = np.minimum(now_s + duration_s * _U[:, 0], path.ends_s)
-            powers = duration_s ** np.arange(4.0)[:, None, None]
-            p, v, a, j = path.at(times) + _SHAPES @ gaps / powers
-            limits = self._limits
-            keeps = (p >= limits.lower) & (p <= limits.upper) & (np.abs(v) <= limits.velocity)
-            keeps &= (np.abs(a) <= limits.acceleration) & (np.abs(j) <= limits.jerk)
-            found = keeps.all(axis=0) & ~self.joined
-            self._gaps[:, found] = gaps[:, found]
-            self._since_s[found], self._join_s[found] = now_s, duration_s
-            self.joined |= found
-            if self.joined.all():
-                return
+        """Find ways onto the path for joints that have none."""
+        gap, limits = state - path.state_at(now_s), self._limits
+        durations = JOIN_S[:, None, None]
+        gaps = _VANISHING @ (gap * durations ** _ORDERS[:3, None])
+        times = np.minimum(now_s + JOIN_S[:, None] * _U, path.ends_s)
+        ways = path.at(times.ravel()).reshape(4, len(JOIN_S), _PLACES, -1)
+        ways += _SHAPES @ gaps / durations ** _ORDERS[:, None, None, None]
+        p, v, a, j = ways
+        keeps = (p >= limits.lower) & (p <= limits.upper) & (np.abs(v) <= limits.velocity)
+        keeps &= (np.abs(a) <= limits.acceleration) & (np.abs(j) <= limits.jerk)
+        can = keeps.all(axis=1)
+        found = np.flatnonzero(can.any(axis=0) & ~self.joined)
+        which = can.argmax(axis=0)[found]
+        self._since_s[found], self._join_s[found] = now_s, JOIN_S[which]
+        parts = _DERIVATIVES[:3] @ gaps[which, :, found].T
+        self._gaps[:, :, found] = parts / self._join_s[found] ** _ORDERS[:3, None, None]
+        self.joined[found] = True
 
     def _can_follow(self, state: Floats) -> Booleans:
         """Return which joints can be where the path leads, from a state a tick before."""
-        limits, h = self._limits, self._period_s
+        h, kept = self._period_s, self._kept
         p, v, a = state
         next_p, next_v, next_a = self.rows
-        jerk = limits.jerk * h
-        change = next_a - a
-        peak = next_v + next_a * np.abs(next_a) / (2.0 * limits.jerk)
-        can: Booleans = np.maximum(np.abs(next_v), np.abs(peak)) <= limits.velocity * (1.0 + ROUNDING)
-        can &= np.abs(next_a) <= limits.acceleration * (1.0 + ROUNDING)
-        can &= np.abs(next_v - v) <= limits.acceleration * h * (1.0 + ROUNDING)  # also where it peaks between
-        can &= np.abs(change) <= jerk * (1.0 + 1e-6) + ROUNDING
-        can &= np.abs(next_v - v - h / 2.0 * (a + next_a)) <= jerk * h / 4.0 + ROUNDING
-        step = next_p - p
-        bend = step - h / 2.0 * (v + next_v) + h**2 / 12.0 * change
-        can &= np.abs(step) <= limits.velocity * h * (1.0 + ROUNDING)
-        most = np.minimum(jerk * h**2 / 16.0, BEND * limits.acceleration * h**2)
-        can &= np.abs(bend) <= most + ROUNDING * h
+        change, gained, step = next_a - a, next_v - v, next_p - p
+        kept[0], kept[1], kept[2], kept[3], kept[4] = next_v, next_a, gained, change, step
+        kept[5] = next_v + next_a * np.abs(next_a) / (2.0 * self._limits.jerk)  # how fast it gets at least
+        kept[6] = gained - h / 2.0 * (a + next_a)
+        kept[7] = step - h / 2.0 * (v + next_v) + h**2 / 12.0 * change
+        can: Booleans = (np.abs(kept) <= self._most).all(axis=0)
         return can
 
 
-def _gaps(gap: Floats, duration_s: float) -> Floats:
-    """Return by which polynomial a gap, shape (3, joints), vanishes; shape (6, joints)."""
-    gaps: Floats = _VANISHING @ (gap * np.array([[1.0], [duration_s], [duration_s**2]]))
-    return gaps
-
-
-def _vanishing(gaps: Floats, share: Floats, duration_s: Floats | float) -> Floats:
-    """Return the polynomial and its three derivatives where a share of its time has passed."""
-    c0, c1, c2, c3, c4, c5 = gaps
-    u = share
+def _most_of(limits: OnlineLimits, h: float) -> Floats:
+    """Return what may be at most of what `_can_follow` looks at, in ticks of h, shape (8, joints)."""
+    velocity, acceleration = limits.velocity * (1.0 + ROUNDING), limits.acceleration * (1.0 + ROUNDING)
+    jerk = limits.jerk * h
+    bend = np.minimum(jerk * h**2 / 16.0, BEND * limits.acceleration * h**2)
     return np.stack(
         [
-            c0 + u * (c1 + u * (c2 + u * (c3 + u * (c4 + u * c5)))),
-            (c1 + u * (2.0 * c2 + u * (3.0 * c3 + u * (4.0 * c4 + u * 5.0 * c5)))) / duration_s,
-            (2.0 * c2 + u * (6.0 * c3 + u * (12.0 * c4 + u * 20.0 * c5))) / duration_s**2,
-            (6.0 * c3 + u * (24.0 * c4 + u * 60.0 * c5)) / duration_s**3,
+            velocity,
+            acceleration,
+            acceleration * h,  # also where it peaks between
+            jerk * (1.0 + 1e-6) + ROUNDING,
+            velocity * h,
+            velocity,
+            jerk * h / 4.0 + ROUNDING,
+            bend + ROUNDING * h,
         ]
     )
-
-
-_SHAPES = _vanishing(np.eye(6)[:, None], _U, 1.0)
-"""Shape (4, 17, 6): each part of the polynomial and of its derivatives at `_U`, for a duration of 1 s."""

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from motiond.formats.arrays import Booleans, Floats
 
+SHORTEST_S = 1e-7
+"""Between two rows."""
 ENOUGH = 32
 """Slopes so many rows apart do not touch each other: what one makes of the next falls by 0.27 a row."""
 
@@ -84,49 +88,85 @@ class Spline:
     - `begins_s`, `ends_s`: the times of the first row and of the last one
     - `rest` (joints,): where it is held after them, in rad or m
 
-    `times` (rows,): in s, ascending; at least two. `rows` (rows, joints): in rad or m.
+    `times` (rows,): in s, ascending; at least two. `rows` (rows, joints): in rad or m. `slopes` (rows,
+    joints): the velocities there. `begins_s`: of what the times count from.
     """
 
-    def __init__(self, times: Floats, rows: Floats, rest: Floats) -> None:
-        self.begins_s, self.ends_s = float(times[0]), float(times[-1])
-        self.rest, self._times, self._edges = rest, times, times.tolist()
-        self._joints = np.arange(rows.shape[1])
-        steps = np.diff(times)[:, None]
-        secants = np.diff(rows, axis=0) / steps
-        slopes = _slopes(times, rows, steps, secants)
-        before, after = slopes[:-1], slopes[1:]
-        square = (3.0 * secants - 2.0 * before - after) / steps
-        cube = (before + after - 2.0 * secants) / steps**2
-        self._parts = np.stack([rows[:-1], before, square, cube])
+    def __init__(
+        self, times: Floats, rows: Floats, slopes: Floats, rest: Floats, begins_s: float = 0.0
+    ) -> None:
+        self.rest, self._times, self._edges, self._zero_s = rest, times, times.tolist(), begins_s
+        self.begins_s, self.ends_s = begins_s + self._edges[0], begins_s + self._edges[-1]
+        self._rows, self._slopes, self._joints = rows, slopes, np.arange(rows.shape[1])
+        self._piece_of_state, self._parts = -1, np.empty((4, rows.shape[1]))
+
+    @classmethod
+    def through(cls, times: Floats, rows: Floats, rest: Floats) -> Self:
+        """Return the one whose acceleration does not jump."""
+        return cls(times, rows, _slopes(times, rows), rest)
+
+    def as_bytes(self) -> bytes:
+        """Return what `from_bytes` makes a curve of."""
+        parts = self._times, self._rows, self._slopes, self.rest
+        data: bytes = np.concatenate([part.ravel() for part in parts]).tobytes()
+        return data
+
+    @classmethod
+    def from_bytes(cls, data: bytes, joints: int, begins_s: float) -> Self:
+        """Return the curve of so many joints that data are of, as from another time on.
+
+        Raises ValueError for what is none.
+        """
+        values = np.frombuffer(data)
+        rows, others = divmod(len(values) - joints, 1 + 2 * joints)
+        if rows < 2 or others or not np.isfinite(values).all():
+            raise ValueError("no curve")
+        times, rest = values[:rows], values[-joints:]
+        if (np.diff(times) < SHORTEST_S).any():
+            raise ValueError("times that do not ascend")
+        places, slopes = values[rows:-joints].reshape(2, rows, joints)
+        return cls(times, places, slopes, rest, begins_s)
 
     def at(self, times: Floats) -> Floats:
         """Return positions, velocities, accelerations and jerks, shape (4, times, joints).
 
         After the last row, it rests.
         """
+        times = times - self._zero_s
         piece = self._piece(times)
-        states = _states(self._parts[:, piece], (times - self._times[piece])[:, None])
-        return self._held(states, times)
+        steps, since = self._times[piece + 1] - self._times[piece], times - self._times[piece]
+        ends = self._rows[piece], self._rows[piece + 1], self._slopes[piece], self._slopes[piece + 1]
+        return self._held(_states(_parts(*ends, steps[:, None]), since[:, None]), times)
 
     def state_at(self, time_s: float) -> Floats:
         """Return the first three of these at one time, shape (3, joints)."""
+        time_s -= self._zero_s
         piece = min(max(bisect_right(self._edges, time_s) - 1, 0), len(self._edges) - 2)
         since = time_s - self._edges[piece]
-        p, v, square, cube = self._parts[:, piece]
+        if piece != self._piece_of_state:
+            rows, slopes = self._rows, self._slopes
+            step_s, then = self._edges[piece + 1] - self._edges[piece], piece + 1
+            self._parts = _parts(rows[piece], rows[then], slopes[piece], slopes[then], step_s)
+            self._piece_of_state = piece
+        p, v, square, cube = self._parts
         state = np.empty((3, len(p)))
         bend = square + (3.0 * since) * cube
         state[0] = p + since * (v + since * (square + since * cube))
         state[1] = v + since * (square + bend)
-        state[2] = bend + bend
+        np.add(bend, bend, out=state[2])
         return state
 
     def at_each(self, times: Floats) -> Floats:
         """Return the same of each joint at a time of its own, shape (4, joints). `times` (joints,)."""
+        times, joints = times - self._zero_s, self._joints
         piece = self._piece(times)
-        return self._held(_states(self._parts[:, piece, self._joints], times - self._times[piece]), times)
+        steps, since = self._times[piece + 1] - self._times[piece], times - self._times[piece]
+        ends = self._rows[piece, joints], self._rows[piece + 1, joints]
+        slopes = self._slopes[piece, joints], self._slopes[piece + 1, joints]
+        return self._held(_states(_parts(*ends, *slopes, steps), since), times)
 
     def _held(self, states: Floats, times: Floats) -> Floats:
-        after = times > self.ends_s
+        after = times > self._edges[-1]
         states[1:, after] = 0.0
         states[0, after] = np.broadcast_to(self.rest, states.shape[1:])[after]
         return states
@@ -136,20 +176,32 @@ class Spline:
         return np.clip(piece, 0, len(self._times) - 2)
 
 
+def _parts(begin: Floats, end: Floats, before: Floats, after: Floats, steps: Floats | float) -> Floats:
+    """Return the coefficients of Hermite's polynomials between places, with slopes before and after."""
+    parts = np.empty((4, *begin.shape))
+    parts[0], parts[1] = begin, before
+    secants = (end - begin) / steps
+    gain, both = secants - before, before + after - 2.0 * secants
+    np.divide(gain - both, steps, out=parts[2])
+    np.divide(both, np.square(steps), out=parts[3])
+    return parts
+
+
 def _states(parts: Floats, since: Floats) -> Floats:
     p, v, square, cube = parts
-    return np.stack(
-        [
-            p + since * (v + since * (square + since * cube)),
-            v + since * (2.0 * square + since * 3.0 * cube),
-            2.0 * square + since * 6.0 * cube,
-            np.broadcast_to(6.0 * cube, np.broadcast_shapes(cube.shape, since.shape)),
-        ]
-    )
+    states = np.empty_like(parts)
+    bend = square + since * (3.0 * cube)
+    states[0] = p + since * (v + since * (square + since * cube))
+    states[1] = v + since * (square + bend)
+    np.add(bend, bend, out=states[2])
+    np.multiply(cube, 6.0, out=states[3])
+    return states
 
 
-def _slopes(times: Floats, rows: Floats, steps: Floats, secants: Floats) -> Floats:
+def _slopes(times: Floats, rows: Floats) -> Floats:
     """Return the velocities at the rows, shape (rows, joints)."""
+    steps = np.diff(times)[:, None]
+    secants = np.diff(rows, axis=0) / steps
     ends = _end_slope(times[:4], rows[:4]), _end_slope(times[:-5:-1], rows[:-5:-1])
     if len(rows) > MOST_AT_ONCE:
         return _reduced(ends, steps, secants)

@@ -12,6 +12,11 @@ import orjson
 import pytest
 
 from motiond.daemon.api import Dispatcher, RawRequest
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.robots import make_setup
+from motiond.daemon.robots.session import FollowGoal
+from motiond.daemon.stream.engine.pursuit import FollowLimits
+from motiond.drivers import ActuatorLimits
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import RATE_HZ, Rig, ask, refused, sweep, write_seq
 from tests.daemon.robots.stage import ok, reply_to
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
 
 LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 40.0}
 PERIOD_S = 0.02
+NO_LIMITS = ActuatorLimits.none(2)
 
 
 @pytest.fixture
@@ -384,6 +390,29 @@ async def test_a_chunk_may_have_a_thousand_rows_over_every_transport(follower: F
     assert more["error"].startswith("arm/follow/chunk: 'positions' is ")
 
 
+async def test_rows_of_a_chunk_beyond_a_limit_are_clipped_to_it_and_counted(follower: Follower) -> None:
+    goal_id = await follower.starts(timeout_s=1.0)
+    await ask(follower.registry, "follow/chunk", goal_id=goal_id, positions=[[2.5, 0.1]] * 3, period_s=0.5)
+    result = await follower.rig.rest_after(goal_id)
+    assert result["details"]["follow"]["clipped"] == 1
+    assert follower.position == pytest.approx([2.0, 0.1], abs=1e-9)
+
+
+async def test_the_curve_through_a_chunk_is_made_for_the_limits_of_the_stream_process(rig: Rig) -> None:
+    """Where one is not known, too."""
+    rig.robot["joints"]["elbow"]["limits"] = {"lower": -1.0, "upper": 1.5, "velocity": 2.0}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "follow/start")
+        goal, settings = (robot := registry.members["arm"].robot).session.goal, robot.settings
+        assert isinstance(goal, FollowGoal)
+        whole = load_settings(rig.config)
+        setup = make_setup("arm", settings, whole, robot.planner.joint_map, {}, allowed=NO_LIMITS)
+    theirs = FollowLimits(setup, NO_LIMITS).own
+    for kind in ("lower", "upper", "velocity", "acceleration", "jerk"):
+        assert getattr(goal.limits, kind).tolist() == getattr(theirs, kind).tolist()
+
+
 async def test_a_chunk_that_does_not_fit_is_refused(follower: Follower) -> None:
     goal_id, row = await follower.starts(timeout_s=5.0), [0.1, 0.1]
     chunks: list[tuple[dict[str, Any], str]] = [
@@ -396,7 +425,10 @@ async def test_a_chunk_that_does_not_fit_is_refused(follower: Follower) -> None:
             {"positions": [row], "times": [0.0, 0.1]},
             "arm/follow/chunk: it has 1 rows and 2 times; each row has one",
         ),
-        ({"positions": [row] * 2, "times": [0.1, 0.1]}, "arm/follow/chunk: its times must ascend"),
+        (
+            {"positions": [row] * 2, "times": [0.1, 0.1]},
+            "arm/follow/chunk: its times must ascend, by a microsecond or more",
+        ),
     ]
     for keys, problem in chunks:
         reply = await reply_to(follower.registry, "follow/chunk", goal_id=goal_id, **keys)

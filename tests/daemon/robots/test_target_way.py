@@ -61,7 +61,7 @@ async def test_what_was_sent_before_what_waits_gives_way_to_it() -> None:
     newest = replace(FIRST, sent_at=5.0)
     older = (
         replace(FIRST, positions=[0.9, 0.9], sent_at=4.9),
-        Chunk("g1", [[0.9, 0.9]], [0.0], None, 4.8, 0.0),
+        Chunk("g1", None, 4.8, 0.0),
     )
     assert [process.way.put(target) for target in (newest, *older)] == [False, True, True]
     process.has_room = True
@@ -71,7 +71,7 @@ async def test_what_was_sent_before_what_waits_gives_way_to_it() -> None:
 
 async def test_a_chunk_and_a_target_of_another_follow_replace_what_waits() -> None:
     process = Process()
-    chunk = Chunk("g1", [[0.1, 0.2]], [0.0], None, None, 0.0)
+    chunk = Chunk("g1", None, None, 0.0)
     for newest in (chunk, replace(FIRST, goal_id="g2", positions=[None, 0.1])):
         process.has_room = False
         process.way.put(FIRST)

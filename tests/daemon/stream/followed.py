@@ -12,6 +12,7 @@ from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.ipc.ring import COLUMN, slices
 from motiond.daemon.ipc.states import STATES, State
+from motiond.daemon.stream.engine.pursuit import FollowLimits
 from motiond.daemon.trajectory.ramp import FULL_RAMP
 from tests.daemon.stream.test_loop import JOINTS, WAYS
 from tests.daemon.stream.watched import Robot
@@ -93,9 +94,10 @@ class Followed(Robot):
         begins_at: float | None = None,
         sent_at: float | None = None,
     ) -> None:
-        times = (np.arange(len(rows)) * period_s).tolist()
-        taken_at = self.unix()
-        self.send(messages.Chunk(self.goal_id, rows.tolist(), times, begins_at, sent_at, taken_at))
+        own = FollowLimits(self.loop.setup, self.driver.limits).own
+        curve, clipped = own.path(np.arange(len(rows)) * period_s, rows)
+        chunk = messages.Chunk(self.goal_id, begins_at, sent_at, self.unix(), clipped, curve.as_bytes())
+        self.send(chunk)
 
     def send(self, *commands: messages.Command) -> None:
         for command in commands:

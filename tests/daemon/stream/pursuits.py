@@ -20,12 +20,15 @@ from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.ipc.ring import COLUMN, slices
 from motiond.daemon.ipc.states import ACTIVE, STATES, State
+from motiond.daemon.stream.engine.pursuit import FollowLimits
 from motiond.daemon.trajectory.ramp import FULL_RAMP
 from motiond.drivers.registry import make_driver
 from tests.daemon.stream.test_loop import JOINTS, UNLIMITED, Bench, LateClock, plain_transmission, setup_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from motiond.daemon.trajectory import OnlineLimits
 
     Array = np.ndarray[Any, Any]
 
@@ -172,8 +175,8 @@ class Sequence(Bench):
                 messages.Target("follow-1", None, None, sent_at, self.unix()),
                 messages.Target("follow-1", [0.0] * 3, None, sent_at, self.unix()),
                 messages.Target("follow-2", [0.0] * count, None, sent_at, self.unix()),
-                messages.Chunk("follow-1", [[None] * count], [0.0], None, sent_at, self.unix()),  # type: ignore[list-item] # as NaN comes
-                messages.Chunk("follow-1", [[0.0] * count] * 2, [1.0, 0.5], None, sent_at, self.unix()),
+                messages.Chunk("follow-1", None, sent_at, self.unix()),
+                messages.Chunk("follow-1", None, sent_at, self.unix(), curve=np.ones(6 * count).tobytes()),
             ]
             self.channel.send(bad[self.rng.integers(len(bad))])
             return
@@ -218,10 +221,18 @@ class Sequence(Bench):
         if rng.random() < 0.5:
             values += self.loop.player.position[:count] - values[0]
         begins_at = None if rng.random() < 0.4 else self.unix() + float(rng.uniform(-0.4, 0.4))
-        chunk = messages.Chunk("follow-1", values.tolist(), times.tolist(), begins_at, sent_at, self.unix())
-        self.channel.send(chunk)
+        curve, clipped = self._chunk_limits(count).path(times, values)
+        self.channel.send(
+            messages.Chunk("follow-1", begins_at, sent_at, self.unix(), clipped, curve.as_bytes())
+        )
         begins_s = self.clock.now() if begins_at is None else begins_at - UNIX_S
         return float(begins_s + times[-1])
+
+    def _chunk_limits(self, count: int) -> OnlineLimits:
+        """Return the limits by which the daemon makes curves of chunks, of joints with targets."""
+        found = FollowLimits(self.loop.setup, self.driver.limits)
+        offsets = self.limits.start - found.turns * self.limits.start[found.leaders]
+        return found.own.of_leaders(range(count), found.leaders, found.turns, offsets)
 
     def _disturb(self) -> None:
         """Let a tick come late, or send what must change nothing."""

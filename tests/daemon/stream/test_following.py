@@ -272,18 +272,25 @@ def test_what_is_older_than_the_last_is_dropped_and_does_not_renew_the_time_out(
     assert (robot.setpoints()["reference_position"] <= 0.3 + 1e-9).all()
 
 
+def chunk_of(times: list[float], rows: list[list[float]]) -> messages.Chunk:
+    """Return a chunk of rows at which joints rest."""
+    places = np.array(rows)
+    parts = np.array(times), places, np.zeros_like(places), places[-1]
+    curve = np.concatenate([part.ravel() for part in parts]).tobytes()
+    return messages.Chunk("follow-1", None, None, 0.0, curve=curve)
+
+
 REFUSED = {
     "no values": messages.Target("follow-1", None, None, None, 0.0),
     "velocities for positions": messages.Target("follow-1", None, [0.0, 0.0], None, 0.0),
     "too few values": messages.Target("follow-1", [0.0], None, None, 0.0),
-    "no rows": messages.Chunk("follow-1", [], [], None, None, 0.0),
-    "no number": messages.Chunk("follow-1", [[0.0, float("nan")]], [0.0], None, None, 0.0),
-    "rows of different lengths": messages.Chunk("follow-1", [[0.0, 0.0], [0.0]], [0.0, 1.0], None, None, 0.0),
-    "times that do not ascend": messages.Chunk("follow-1", [[0.0] * 2] * 2, [1.0, 1.0], None, None, 0.0),
-    "times that are the same once it begins": messages.Chunk(
-        "follow-1", [[0.0] * 2] * 2, [0.0, 1e-16], None, None, 0.0
-    ),
-    "too many rows": messages.Chunk("follow-1", [[0.0] * 2] * 1001, [*range(1001)], None, None, 0.0),
+    "no rows": messages.Chunk("follow-1", None, None, 0.0),
+    "no number": chunk_of([0.0, 1.0], [[0.0, float("nan")]] * 2),
+    "rows of another length": chunk_of([0.0, 1.0], [[0.0, 0.0, 0.0]] * 2),
+    "one row": chunk_of([0.0], [[0.0, 0.0]]),
+    "what is no row": messages.Chunk("follow-1", None, None, 0.0, curve=b"0123456789"),
+    "times that do not ascend": chunk_of([1.0, 1.0], [[0.0] * 2] * 2),
+    "times that hardly ascend": chunk_of([0.0, 1e-16], [[0.0] * 2] * 2),
 }
 
 

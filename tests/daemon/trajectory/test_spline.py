@@ -22,7 +22,7 @@ def rows_of(times: Array) -> Array:
 
 def curve(times: Array = TIMES) -> Spline:
     rows = rows_of(times)
-    return Spline(times, rows, rows[-1])
+    return Spline.through(times, rows, rows[-1])
 
 
 def test_of_many_rows_it_is_that_of_few_where_these_are() -> None:
@@ -33,6 +33,14 @@ def test_of_many_rows_it_is_that_of_few_where_these_are() -> None:
     rough = np.random.default_rng(3).normal(size=(300, 2))
     few_rows, many_rows = (smoothed(times[:n], rough[:n], TINY, TINY) for n in (MOST_AT_ONCE, 300))
     assert many_rows[:40] == pytest.approx(few_rows[:40], abs=1e-9)
+
+
+def test_as_bytes_it_is_the_same_curve_from_another_time_on() -> None:
+    same = Spline.from_bytes(curve().as_bytes(), 2, 100.0)
+    assert (same.begins_s, same.ends_s) == (100.0 + TIMES[0], 100.0 + TIMES[-1])
+    times = np.append(INSIDE, TIMES[-1] + 1.0)
+    assert same.at(100.0 + times) == pytest.approx(curve().at(times), abs=1e-9)
+    assert same.state_at(100.3) == pytest.approx(curve().state_at(0.3), abs=1e-9)
 
 
 @pytest.mark.parametrize("rows", [2, 3, 4, 5, 33, 40])
@@ -78,7 +86,7 @@ def test_rows_within_limits_stay_as_they_are_and_of_others_each_joint_alone_is_s
     assert (smooth[:, 1] == rough[:, 1]).all()
     inner = INSIDE[100:-100]
     before, after = (
-        np.abs(Spline(TIMES, each, each[-1]).at(inner)[2, :, 0]).max() for each in (rough, smooth)
+        np.abs(Spline.through(TIMES, each, each[-1]).at(inner)[2, :, 0]).max() for each in (rough, smooth)
     )
     assert after < 30.0 < before
     assert np.abs(smooth[:, 0] - rows[:, 0]).max() < 0.02
