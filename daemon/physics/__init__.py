@@ -3,11 +3,32 @@
 - `world`: a robot, and what stands around it, as a document for MuJoCo
 - `bodies`: what the robot's links weigh there, and what they touch with
 - `robot`: a robot that MuJoCo has loaded, in any posture
+- `clearance`: how near its links come to each other there, and to what stands around
+- `sweep`: and along a whole path
+- `reach`: how far that may change, while joints move
 - `extra`: MuJoCo, where it is installed
 """
 
+from .clearance import Clearance, Look, Nearest
 from .extra import PhysicsError, load_mujoco
 from .robot import PhysicalRobot
+from .sweep import TOLERANCE_M, Canceled, Encounter, JointPath, Swept, sweep
 from .world import PhysicalJoint, World, make_world
 
-__all__ = ["PhysicalJoint", "PhysicalRobot", "PhysicsError", "World", "load_mujoco", "make_world"]
+__all__ = [
+    "TOLERANCE_M",
+    "Canceled",
+    "Clearance",
+    "Encounter",
+    "JointPath",
+    "Look",
+    "Nearest",
+    "PhysicalJoint",
+    "PhysicalRobot",
+    "PhysicsError",
+    "Swept",
+    "World",
+    "load_mujoco",
+    "make_world",
+    "sweep",
+]

@@ -1,0 +1,256 @@
+"""How near a robot's links come to each other, and to what stands around it.
+
+Distances are those of MuJoCo (`mj_geomDistance`), negative where two shapes are in each other; meshes count
+with their convex hulls. Left out are links with no joint or one between them, links that touch always, or
+where the description begins, and what the caller ignores.
+
+How much a distance may change is bounded (`weights`): while a joint turns by an angle, no point of a shape
+moves in the frame of the other by more than that times its distance from the joint's axis, and a distance,
+negative or not, changes by no more than points move. That distance is at most the way from axis to axis to
+the shape's farthest corner, whatever other joints do; of the two shapes, the nearer one counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from motiond.text import nearest
+
+from .extra import PhysicsError, load_mujoco
+from .reach import PLANE, WORLD, Reach
+from .robot import PhysicalRobot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from motiond.formats.arrays import Booleans, Floats, Indices
+
+    from ..joints import JointMap
+    from .world import World
+
+POSTURES, ALWAYS = 1000, 0.95
+"""Links that touch in more than this share of so many random postures are taken to touch always."""
+FAR_M = 100.0
+"""Of two shapes that are further apart, this is taken for the distance."""
+LONGEST_M = 2.0
+"""How far a slide without limits is taken to go, where random postures are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """Two links, or a link and what stands around, and how near they are.
+
+    - `links`: their names
+    - `distance_m`: negative where they are in each other: how far one has to go to be out of the other
+    - `points` (ndarray, shape (2, 3)): of each the place nearest to the other, in m, in the frame that the
+      description places the robot in
+    """
+
+    links: tuple[str, str]
+    distance_m: float
+    points: Floats
+
+
+class Clearance:
+    """The distances between a robot's links, and from these to what stands around.
+
+    Parameters
+    ----------
+    world : World
+        Of which MuJoCo's world has the shapes around the robot, by their names.
+    joint_map : JointMap
+        Whose limits postures are chosen from to find what always touches.
+    ignore : sequence of (str, str)
+        Links, or a link and a shape around, that may be near each other.
+
+    Attributes
+    ----------
+    touching : tuple of (str, str)
+        Links that were found to touch always, or where the description begins.
+    first, second : ndarray of int, shape (pairs,)
+        The shapes of each pair.
+    links : list of (str, str)
+        The names of their links.
+    moved_by : ndarray of bool, shape (pairs, joints)
+        The joints, as columns of the joint map, whose positions make a pair's distance.
+
+    Raises
+    ------
+    PhysicsError
+        If MuJoCo is not installed or cannot load the world, or a name in `ignore` is none.
+    """
+
+    def __init__(self, world: World, joint_map: JointMap, ignore: Sequence[tuple[str, str]] = ()) -> None:
+        self._mujoco = load_mujoco(world.robot)
+        self._robot, self._world = PhysicalRobot(world), world
+        model = self.model = self._robot.model
+        self._joint_map = joint_map
+        self._names = [_name_of(model, geom) for geom in range(model.ngeom)]
+        self._reach = Reach(self._robot, self._mujoco)
+        touches = (model.geom_contype != 0) | (model.geom_bodyid == WORLD)
+        ignored = self._ignored(ignore)
+        # Planes come first in their pairs.
+        shapes = np.flatnonzero(touches)[np.argsort(model.geom_type[touches] != PLANE, kind="stable")]
+        pairs = [
+            pair
+            for pair in combinations(shapes.tolist(), 2)
+            if self._reach.part(*pair) and frozenset(self._names[geom] for geom in pair) not in ignored
+        ]
+        self._take(pairs)
+        self.touching = self._found_touching()
+        known = {frozenset(names) for names in self.touching}
+        self._take([pair for pair in pairs if frozenset(self._names[geom] for geom in pair) not in known])
+
+    def _take(self, pairs: Sequence[tuple[int, int]]) -> None:
+        table = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+        self.first, self.second = table.T
+        self.links = [(self._names[one], self._names[other]) for one, other in pairs]
+        moved_by = np.zeros((len(pairs), len(self._joint_map.joints)), dtype=bool)
+        for number, pair in enumerate(pairs):
+            moved_by[number, self._robot.columns[self._reach.between(*pair)]] = True
+        self.moved_by: Booleans = moved_by
+        self.plane = self.model.geom_type[self.first] == PLANE
+        radii = self.model.geom_rbound
+        self.radii = radii[self.first] + radii[self.second]  # of a plane, MuJoCo has 0
+
+    def _ignored(self, ignore: Iterable[Sequence[str]]) -> set[frozenset[str]]:
+        known, problems = dict.fromkeys(self._names), []
+        for pair in ignore:
+            for name in pair:
+                if name not in known:
+                    problem, reason = f"ignore names '{name}'", "no link or shape with that name can touch"
+                    hint = nearest(name, known) or "correct it, or take the pair out"
+                    problems.append(f"{self._world.robot}: collision: {problem}; {reason}; {hint}")
+        if problems:
+            raise PhysicsError("\n".join(problems))
+        return {frozenset(pair) for pair in ignore}
+
+    # -- one posture ----------------------------------------------------------------------------------------
+
+    def look(self) -> Look:
+        """Return what looks at postures, one for each thread."""
+        return Look(self)
+
+    def nearest(self, positions: Floats) -> Nearest | None:
+        """Return the nearest pair of a posture, shape (joints,); None where there are no pairs."""
+        return self.look().nearest(positions)
+
+    # -- what bounds distances ------------------------------------------------------------------------------
+
+    def weights(self, farthest: Floats) -> Floats:
+        """Return how much the distance of each pair changes at most, per unit of each joint, (pairs, joints).
+
+        `farthest`: shape (joints,); the positions up to which slides go, without sign, in m.
+        """
+        robot, weights = self._robot, np.zeros(self.moved_by.shape)
+        factors, slides = np.abs(robot.factors), self._reach.slides
+        travel = factors * farthest[robot.columns] + np.abs(robot.offsets)
+        travel = np.where(slides, travel + np.abs(self.model.qpos0[robot.addresses]), 0.0)
+        for pair, (one, other) in enumerate(zip(self.first.tolist(), self.second.tolist(), strict=True)):
+            way = self._reach.between(one, other)
+            reach = np.where(slides[way], 1.0, self._reach.reaches(one, other, way, travel))
+            np.add.at(weights[pair], robot.columns[way], factors[way] * reach)
+        return weights
+
+    def _found_touching(self) -> tuple[tuple[str, str], ...]:
+        """Return the links that touch where the description begins, or in nearly all random postures."""
+        look, misses, most = self.look(), Counter[tuple[str, str]](), POSTURES * (1.0 - ALWAYS)
+        around = (self.model.geom_bodyid[self.first] == WORLD) | (
+            self.model.geom_bodyid[self.second] == WORLD
+        )
+        open_pairs = dict.fromkeys(
+            name for name, is_around in zip(self.links, around, strict=True) if not is_around
+        )
+        pairs_of: dict[tuple[str, str], list[int]] = {}
+        for pair, name in enumerate(self.links):
+            pairs_of.setdefault(name, []).append(pair)
+        look.place(self._joint_map.initial)
+        found = [name for name in open_pairs if look.touch(pairs_of[name])]
+        for posture in self._random_postures():
+            if not open_pairs:
+                break
+            look.place(posture)
+            for name in [*open_pairs]:
+                misses[name] += not look.touch(pairs_of[name])
+                if misses[name] > most:
+                    del open_pairs[name]
+        return tuple(dict.fromkeys((*found, *open_pairs)))
+
+    def _random_postures(self) -> Floats:
+        limits, joint_map = self._joint_map.limits, self._joint_map
+        far = np.where(np.array(joint_map.units) == "m", LONGEST_M, np.pi)
+        lower = np.where(np.isfinite(limits.lower), limits.lower, np.minimum(-far, limits.upper))
+        upper = np.where(np.isfinite(limits.upper), limits.upper, np.maximum(far, limits.lower))
+        postures = np.random.default_rng(0).uniform(lower, upper, (POSTURES, lower.size))
+        joint_map.follow(postures)
+        return postures
+
+
+class Look:
+    """A robot in one posture after the other, and its distances there."""
+
+    def __init__(self, clearance: Clearance) -> None:
+        self._clearance = clearance
+        self._robot, mujoco = clearance._robot, clearance._mujoco  # noqa: SLF001 - two halves of one
+        self._model, self._data = clearance.model, mujoco.MjData(clearance.model)
+        self._kinematics, self._distance = mujoco.mj_kinematics, mujoco.mj_geomDistance
+        self._line = np.zeros(6)
+        self._first, self._second = clearance.first.tolist(), clearance.second.tolist()
+
+    def place(self, positions: Floats) -> None:
+        """Place the robot in a posture, shape (joints,), in rad or m."""
+        robot = self._robot
+        self._data.qpos[robot.addresses] = robot.factors * positions[robot.columns] + robot.offsets
+        self._kinematics(self._model, self._data)
+
+    def gaps(self, pairs: Indices) -> Floats:
+        """Return how near each of some pairs could be at least, by spheres around its shapes; as `pairs`."""
+        clearance, centres = self._clearance, self._data.geom_xpos
+        first, second, plane = clearance.first[pairs], clearance.second[pairs], clearance.plane[pairs]
+        away = centres[second] - centres[first]
+        gaps: Floats = np.sqrt(np.einsum("ij,ij->i", away, away))
+        if plane.any():
+            normals = self._data.geom_xmat[first[plane]].reshape(-1, 3, 3)[:, :, 2]
+            gaps[plane] = np.einsum("ij,ij->i", away[plane], normals)
+        gaps -= clearance.radii[pairs]
+        return gaps
+
+    def distance(self, pair: int, most_m: float = FAR_M) -> float:
+        """Return the distance of a pair in m, or `most_m` where it is larger."""
+        first, second = self._first[pair], self._second[pair]
+        found: float = self._distance(self._model, self._data, first, second, most_m, self._line)
+        return found
+
+    @property
+    def points(self) -> Floats:
+        """Of the pair whose distance was asked for last, the places nearest to each other, shape (2, 3)."""
+        return self._line.reshape(2, 3).copy()
+
+    def touch(self, pairs: Iterable[int]) -> bool:
+        """Whether any of some pairs touches."""
+        return any(self.distance(pair, 1e-6) <= 0.0 for pair in pairs)
+
+    def nearest(self, positions: Floats) -> Nearest | None:
+        """Return the nearest pair of a posture, shape (joints,); None where there are no pairs."""
+        self.place(positions)
+        gaps = self.gaps(np.arange(len(self._first)))
+        found, least = -1, FAR_M
+        for pair in np.argsort(gaps).tolist():
+            if gaps[pair] >= least:
+                break
+            distance = self.distance(pair, least)
+            if distance < least:
+                found, least, points = pair, distance, self.points
+        return Nearest(self._clearance.links[found], least, points) if found >= 0 else None
+
+
+def _name_of(model: Any, geom: int) -> str:
+    """Return the name of a shape's link; of a shape around the robot, its own."""
+    body = int(model.geom_bodyid[geom])
+    name: str = model.geom(geom).name if body == WORLD else model.body(body).name
+    return name
