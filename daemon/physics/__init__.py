@@ -2,6 +2,7 @@
 
 - `world`: a robot, and what stands around it, as a document for MuJoCo
 - `bodies`: what the robot's links weigh there, and what they touch with
+- `surroundings`: what stands around it: a floor, a scene, its workspace
 - `robot`: a robot that MuJoCo has loaded, in any posture
 - `clearance`: how near its links come to each other there, and to what stands around
 - `sweep`: and along a whole path
@@ -12,6 +13,7 @@
 from .clearance import Clearance, Look, Nearest
 from .extra import PhysicsError, load_mujoco
 from .robot import PhysicalRobot
+from .surroundings import Surrounding
 from .sweep import TOLERANCE_M, Canceled, Encounter, JointPath, Swept, sweep
 from .world import PhysicalJoint, World, make_world
 
@@ -26,6 +28,7 @@ __all__ = [
     "PhysicalJoint",
     "PhysicalRobot",
     "PhysicsError",
+    "Surrounding",
     "Swept",
     "World",
     "load_mujoco",

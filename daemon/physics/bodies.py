@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from motiond.formats import BadText
+from motiond.formats.io import refuse_damaged
 from motiond.formats.model import derived_shapes
 
 if TYPE_CHECKING:
-    from motiond.formats import Link, RobotModel, Shape
+    from motiond.formats import Link, Mesh, RobotModel, Shape
     from motiond.formats.arrays import Floats
 
 # Of what has a mass and no shape: near that of actuators.
@@ -33,6 +35,17 @@ def with_touching_shapes(model: RobotModel) -> RobotModel:
         kept = tuple(replace(one, role="collision") for one in shapes if not one.size_fault())
         links.append(replace(link, shapes=kept))
     return replace(model, links=tuple(links))
+
+
+def unreadable(mesh: Mesh) -> str:
+    """Return why MuJoCo does not read a mesh, and what helps; '' where it does."""
+    if mesh.format not in {"stl", "obj"}:
+        return f"'{mesh.path.name}' is neither STL nor OBJ; convert it, or give the link a collision shape"
+    try:
+        refuse_damaged(mesh)
+    except BadText as error:
+        return f"{error.reason}; {error.hint}"
+    return ""
 
 
 def with_inertias(model: RobotModel) -> RobotModel:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, ClassVar
+
+log = logging.getLogger(__name__)
 
 
 class PhysicsError(ValueError):
@@ -22,4 +25,6 @@ def load_mujoco(asked_by: str) -> Any:
     except ImportError as error:
         hint = "pip install 'motiond[physics]'"
         raise PhysicsError(f"{asked_by}: needs MuJoCo, which cannot be imported; {error}; {hint}") from error
+    # Without this, MuJoCo appends its warnings to a file in the folder that the program runs in.
+    mujoco.set_mju_user_warning(log.debug)
     return mujoco

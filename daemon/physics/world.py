@@ -12,20 +12,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from lxml import etree
 
-from motiond.formats import BadText, Mimic, mjcf_document
-from motiond.formats.io import refuse_damaged
+from motiond.formats import Mimic, mjcf_document
 
 from ..joints import with_payload
-from .bodies import with_inertias, with_touching_shapes
+from .bodies import unreadable, with_inertias, with_touching_shapes
 from .extra import PhysicsError
+from .surroundings import add_floor, add_scene, add_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
-    from motiond.formats import Coordinate, Joint, Mesh, RobotModel
+    from motiond.formats import Coordinate, Joint, RobotModel, Shape
 
     from ..config.robot import PayloadSettings
     from ..joints import JointMap
+    from .surroundings import Surrounding
+
+STANDARD_GRAVITY = 9.80665
+"""In m/s²."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +57,14 @@ class World:
     mjcf : str
     joints : tuple of PhysicalJoint
         In the document's order. A screw has two.
+    surroundings : tuple of Surrounding
+        The shapes around the robot.
     """
 
     robot: str
     mjcf: str
     joints: tuple[PhysicalJoint, ...]
+    surroundings: tuple[Surrounding, ...] = ()
 
 
 def make_world(
@@ -64,6 +72,9 @@ def make_world(
     joint_map: JointMap,
     *,
     payload: PayloadSettings | None = None,
+    floor: bool = False,
+    scene: Path | None = None,
+    workspace: Sequence[tuple[str, Shape]] = (),
     needs_masses: bool = False,
 ) -> World:
     """Make the world of a robot.
@@ -72,6 +83,12 @@ def make_world(
     ----------
     payload : PayloadSettings, optional
         What the robot carries: a point of mass, in a frame of its own.
+    floor : bool
+        Whether a floor is at the height 0 of the world's frame.
+    scene : Path, optional
+        A file of what stands around the robot: MJCF, or a description that motiond reads.
+    workspace : sequence of (str, Shape)
+        Shapes with names, in the world's frame; planes have no end. They touch as all others do.
     needs_masses : bool
         Whether a joint that moves nothing of any mass is refused.
 
@@ -79,7 +96,8 @@ def make_world(
     ------
     PhysicsError
         With everything, a line each, that keeps MuJoCo from having the robot: joints that close loops or are
-        gearboxes, what is free and does not hang on the world, planes that move, meshes that cannot be read.
+        gearboxes, what is free and does not hang on the world, planes that move, meshes and scenes that
+        cannot be read.
     JointMapError
         If the payload is in a frame that the description does not have.
     """
@@ -92,9 +110,13 @@ def make_world(
     if problems:
         raise PhysicsError("\n".join(problems))
     root, simple = mjcf_document(with_payload(robot, physical, payload) or physical)
+    etree.SubElement(root, "option", gravity=f"0 0 -{STANDARD_GRAVITY}")
+    surroundings = [add_floor(root)] if floor else []
+    surroundings += add_scene(root, robot, scene) if scene else []
+    surroundings += add_workspace(root, workspace)
     ratios = {joint.name: joint.gear_ratio for joint in model.joints}
     joints = tuple(_physical_joints(simple, joint_map, ratios))
-    return World(robot, etree.tostring(root, encoding="unicode"), joints)
+    return World(robot, etree.tostring(root, encoding="unicode"), joints, tuple(surroundings))
 
 
 def _with_own_mimics(model: RobotModel, joint_map: JointMap) -> RobotModel:
@@ -180,19 +202,8 @@ def _wrong_shapes(robot: str, model: RobotModel) -> Iterator[str]:
             if shape.kind == "plane" and link.name in moving:
                 reason, hint = "MuJoCo has planes on what does not move", "give it a flat box"
                 yield f"{robot}: link '{link.name}' has a plane; {reason}; {hint}"
-            elif shape.mesh is not None and (reason := _unreadable(shape.mesh)):
+            elif shape.mesh is not None and (reason := unreadable(shape.mesh)):
                 yield f"{robot}: link '{link.name}' has a mesh that MuJoCo cannot read; {reason}"
-
-
-def _unreadable(mesh: Mesh) -> str:
-    """Return why MuJoCo does not read a mesh, and what helps; '' where it does."""
-    if mesh.format not in {"stl", "obj"}:
-        return f"'{mesh.path.name}' is neither STL nor OBJ; convert it, or give the link a collision shape"
-    try:
-        refuse_damaged(mesh)
-    except BadText as error:
-        return f"{error.reason}; {error.hint}"
-    return ""
 
 
 def _without_mass(robot: str, model: RobotModel) -> Iterator[str]:

@@ -45,7 +45,7 @@ from .outline import derived_shapes
 from .poses import quaternion_of
 from .robot import RobotModel
 from .run import PlayedGoal, Run
-from .shapes import Mesh, Shape
+from .shapes import Mesh, Shape, ellipsoid
 from .structure import Coordinate, Frame, FrameKind, Joint, JointType, Link, Mimic
 
 __all__ = [
@@ -75,6 +75,7 @@ __all__ = [
     "curve",
     "derived_shapes",
     "ease",
+    "ellipsoid",
     "hermite",
     "interpolate",
     "mirror",
