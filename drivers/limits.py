@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-LimitKind = Literal["lower", "upper", "velocity", "acceleration", "effort"]
+LimitKind = Literal["lower", "upper", "velocity", "acceleration", "effort", "continuous_effort"]
 KINDS: tuple[LimitKind, ...] = get_args(LimitKind)
 
 
@@ -22,8 +22,9 @@ KINDS: tuple[LimitKind, ...] = get_args(LimitKind)
 class ActuatorLimits:
     """Limits of all actuators of a driver; infinite where none is known. Changed by `narrowed` alone.
 
-    `lower`, `upper`, `velocity`, `acceleration`, `effort` (actuators,): in rad, rad/s, rad/s², N·m (or m,
-    m/s, m/s², N), on the actuator's side of any reduction. `sources`: by kind (`lower`, …), for each
+    `lower`, `upper`, `velocity`, `acceleration`, `effort`, `continuous_effort` (actuators,): in rad, rad/s,
+    rad/s², N·m (or m, m/s, m/s², N), on the actuator's side of any reduction; the last is what an actuator
+    bears for any time, as the root mean square. `sources`: by kind (`lower`, …), for each
     actuator: where its limit comes from, as a user would look for it (`driver.profile_velocity_rad_s`, `servo
     3's own max_position_limit`); '' where there is none.
     """
@@ -33,6 +34,7 @@ class ActuatorLimits:
     velocity: Floats
     acceleration: Floats
     effort: Floats
+    continuous_effort: Floats
     sources: Mapping[str, tuple[str, ...]]
 
     @classmethod
@@ -41,8 +43,7 @@ class ActuatorLimits:
         values = np.full((len(KINDS), count), np.inf)
         values[0] = -np.inf
         values.flags.writeable = False
-        lower, upper, velocity, acceleration, effort = values
-        return cls(lower, upper, velocity, acceleration, effort, dict.fromkeys(KINDS, ("",) * count))
+        return cls(**dict(zip(KINDS, values, strict=True)), sources=dict.fromkeys(KINDS, ("",) * count))
 
     def narrowed(self, kind: LimitKind, values: ArrayLike, source: str | Sequence[str]) -> Self:
         """Return these limits, narrowed where others are tighter.

@@ -178,6 +178,7 @@ class DescribedJoint(TypedDict):
     velocity: float | None
     acceleration: float | None
     effort: float | None
+    continuous_effort: float | None
     limited_by: dict[str, str]
     """Where the limits come from that an actuator sets, by `lower`, `upper`, `velocity`, …"""
 
@@ -229,6 +230,28 @@ class ListedMarker(TypedDict):
     time: float
 
 
+class JointEffort(TypedDict):
+    """What a motion asks of the actuator of a joint, in N·m or N; `null` where there is no limit."""
+
+    joint: str
+    unit: str
+    peak: float
+    """Without sign."""
+    time: float
+    """Of the peak, in s."""
+    limit: float | None
+    rms: float
+    """The root mean square of the whole motion."""
+    continuous: float | None
+    """What the actuator bears for any time, as the root mean square."""
+
+
+class MotionEffort(TypedDict):
+    """What a motion asks of actuators."""
+
+    joints: list[JointEffort]
+
+
 class ListedMotion(TypedDict):
     """A motion; `max_speed` where it can be played, else `reason`."""
 
@@ -245,6 +268,8 @@ class ListedMotion(TypedDict):
     markers: list[ListedMarker]
     warnings: list[str]
     max_speed: NotRequired[float]
+    effort: NotRequired[MotionEffort]
+    """Where the configuration asks for it (`effort`)."""
     uploaded: NotRequired[bool]
     """Whether it lies in the folder for uploads, so that it may be deleted."""
     reason: NotRequired[str]

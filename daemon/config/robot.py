@@ -112,6 +112,8 @@ class LimitSettings(Section):
     """Highest acceleration, per second squared."""
     effort: Effort | None = None
     """Highest torque or force, in N·m or N."""
+    continuous_effort: Effort | None = None
+    """What the actuator bears for any time, as the root mean square of a motion's efforts, in N·m or N."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -232,6 +234,13 @@ class ToleranceSettings(Section):
     """How long the joints may take to come within the goal tolerance after the last setpoint."""
 
 
+class EffortSettings(Section):
+    """Whether actuators are strong enough for a motion, by the masses of the description and the payload."""
+
+    on_violation: Literal["reject", "slow", "warn"] = "reject"
+    """What happens to a motion that asks for more: refused, played slower, or played with a warning."""
+
+
 class ApproachSettings(Section):
     """How fast the robot goes to a motion's first row, besides the joints' own limits."""
 
@@ -311,6 +320,8 @@ class RobotSettings(Section):
     """Also between frames at a fixed rate, at up to 200 Hz or the driver's rate."""
     on_violation: Literal["reject", "slow", "clip"] = "reject"
     """What happens to a motion beyond a limit: refused, played slower, or cut at the position limits."""
+    effort: EffortSettings | None = None
+    """Efforts of motions are checked before they are played; `null`: they are not."""
     approach: ApproachSettings = ApproachSettings()
     """Bounds of the way to the first row."""
     start_tolerance: ByUnitOf[NotNegativeTolerance] = by_unit(rad=0.002, m=0.0001)

@@ -66,13 +66,14 @@ def with_rounding(limits: Floats) -> Floats:
 class Limits:
     """Limits of all joints, infinite where there is none."""
 
-    # lower, upper, velocity, acceleration, effort: shape (joints,); in rad, rad/s, rad/s², N·m, or m, m/s,
-    # m/s², N
+    # shape (joints,); in rad, rad/s, rad/s², N·m, or m, m/s, m/s², N; the last is what an actuator bears for
+    # any time, as the root mean square
     lower: Floats
     upper: Floats
     velocity: Floats
     acceleration: Floats
     effort: Floats
+    continuous_effort: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +369,7 @@ class _Joints:
 
     def limits(self) -> Limits:
         """Narrow the model's limits by the configured ones."""
-        infinite = np.full((5, len(self.names)), np.inf)
+        infinite = np.full((len(Limits.__slots__), len(self.names)), np.inf)
         infinite[0] = -np.inf
         limits = Limits(*infinite)
         for column, joint in enumerate(self.of_model.values()):

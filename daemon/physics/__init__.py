@@ -7,10 +7,12 @@
 - `clearance`: how near its links come to each other there, and to what stands around
 - `sweep`: and along a whole path
 - `reach`: how far that may change, while joints move
+- `dynamics`: what efforts its motions take
 - `extra`: MuJoCo, where it is installed
 """
 
 from .clearance import Clearance, Look, Nearest
+from .dynamics import Dynamics
 from .extra import PhysicsError, load_mujoco
 from .robot import PhysicalRobot
 from .surroundings import Surrounding
@@ -21,6 +23,7 @@ __all__ = [
     "TOLERANCE_M",
     "Canceled",
     "Clearance",
+    "Dynamics",
     "Encounter",
     "JointPath",
     "Look",

@@ -10,6 +10,7 @@
 - `speed_limits`: the fastest speed, and the steepest ramp of the clock
 - `plan_preview`: a plan to look at
 - `blend`: cross-fades from one motion into the next
+- `checks`: whether the body of the robot allows what its joints do
 - `sequence`: several motions as one
 - `layering`: whether what is added to motions leaves them within every limit
 - `playback`: the range, the passes and the seam of one play
@@ -19,6 +20,7 @@
 
 from .approach import ApproachError, farthest, plan_approach
 from .blend import Blend, BlendError, overlap_of, plan_blend
+from .checks import PlanCheck, checked_plan, make_checks
 from .columns import FREE_RATE_HZ, FURTHEST
 from .layering import Extent, clock_acceleration_of, conflict_of, extent_added, extent_of, left_beside
 from .library import (
@@ -56,6 +58,7 @@ __all__ = [
     "MotionLibrary",
     "MotionReader",
     "Plan",
+    "PlanCheck",
     "PlanError",
     "Playback",
     "PlaybackError",
@@ -66,6 +69,7 @@ __all__ = [
     "ToleranceError",
     "Violation",
     "at_rate",
+    "checked_plan",
     "clock_acceleration",
     "clock_acceleration_of",
     "conflict_of",
@@ -77,6 +81,7 @@ __all__ = [
     "is_motion",
     "join_tolerances",
     "left_beside",
+    "make_checks",
     "marker_file",
     "overlap_of",
     "plan",

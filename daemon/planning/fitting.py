@@ -35,22 +35,24 @@ def fitted(
     max_rate_hz: float,
     *,
     is_cut: bool = False,
+    speed: float = 1.0,
 ) -> tuple[Ticks, float, tuple[str, ...]]:
     """Return ticks that keep the limits, and at which share of the file's speed: less if that is allowed.
 
     Raises PlanError with every joint that would pass a limit; those that `on_violation: slow` helps against
     name the speed that it gives the motion.
 
-    `is_cut`: whether positions were clipped, which `slow` would refuse, so that it is no advice.
+    `is_cut`: whether positions were clipped, which `slow` would refuse, so that it is no advice. `speed`: the
+    share to begin with.
     """
     fitting = _Fitting(rows, joint_map, settings, max_rate_hz)
-    ticks, found = fitting.compared(rows, 1.0)
+    ticks, found = fitting.compared(rows, speed)
     if not found:
-        return ticks, 1.0, ()
+        return ticks, speed, ()
     may_slow, factor = settings.on_violation == "slow", None
     try:
         slowest = SLOWEST if may_slow else fitting.slowest_advised
-        if slower := None if is_cut else fitting.slowed(found, slowest):
+        if slower := None if is_cut else fitting.slowed(found, slowest, speed):
             ticks, speed, left = slower
             if may_slow and not left:
                 return ticks, speed, _slowed(speed, found)
@@ -95,14 +97,13 @@ class _Fitting:
         return max(SLOWEST, min(0.5, self._rows.positions.size / MOST_ADVISED_VALUES))
 
     def slowed(
-        self, found: Sequence[Violation], slowest: float
+        self, found: Sequence[Violation], slowest: float, speed: float = 1.0
     ) -> tuple[Ticks, float, list[Violation]] | None:
         """Slow the motion until only what speed does not help against is left; None if it cannot be.
 
-        - `found`: what it breaks at its full speed
+        - `found`: what it breaks at the `speed` to begin with
         - `slowest`: the speed below which it is not tried
         """
-        speed = 1.0
         for _ in range(MOST_SLOWINGS if _needed(found) < 1.0 else 0):
             # A hair slower than needed: what is put between stretched rows is never quite the same curve.
             speed *= 0.999 * _needed(found)

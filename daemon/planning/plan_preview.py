@@ -46,6 +46,7 @@ def preview(
             for marker, row in zip(playback.markers, playback.marker_rows, strict=True)
         ],
         "near": [*_near(plan, joint_map)],
+        **plan.physics,
     }
     return about, positions
 

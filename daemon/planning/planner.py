@@ -9,9 +9,9 @@ Where the driver takes the file's frame rate, the plan's rows are the file's, bi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,6 +75,8 @@ class Plan:
         What was changed or left out.
     limits : Limits
         Those that it was checked against.
+    physics : mapping
+        By the name of each check of the robot's body, what it has found, JSON-ready.
     """
 
     motion: str
@@ -92,6 +94,7 @@ class Plan:
     rests: bool
     warnings: tuple[str, ...]
     limits: Limits
+    physics: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def joints_driven(self) -> list[str]:
@@ -116,14 +119,19 @@ class Plan:
         return (len(self.positions) - 1) / self.rate_hz
 
 
-def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float) -> Plan:
+def plan(
+    motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float, *, speed: float = 1.0
+) -> Plan:
     """Check a motion against the limits and turn it into setpoints, at most at the driver's highest rate.
+
+    `speed`: the share of its file's speed to play it at, or less if limits ask for it.
 
     Raises PlanError with every joint that would pass a limit, or with what is wrong with the motion itself;
     JointMapError with every joint of the motion that the robot does not have.
     """
     rows = in_columns(motion, joint_map, settings)
-    return _planned(rows, joint_map, settings, max_rate_hz, tuple(unit_doubts(motion, rows, joint_map)))
+    doubts = tuple(unit_doubts(motion, rows, joint_map))
+    return _planned(rows, joint_map, settings, max_rate_hz, unit_warnings=doubts, speed=speed)
 
 
 def at_rate(planned: Plan, rate_hz: float, joint_map: JointMap, settings: RobotSettings) -> Plan:
@@ -187,7 +195,9 @@ def _planned(
     joint_map: JointMap,
     settings: RobotSettings,
     max_rate_hz: float,
+    *,
     unit_warnings: tuple[str, ...] = (),
+    speed: float = 1.0,
 ) -> Plan:
     cuts: tuple[str, ...] = ()
     if settings.on_violation == "clip":
@@ -195,7 +205,9 @@ def _planned(
         rows = clipped(rows, joint_map)
         cuts = rows.warnings[before:]
     try:
-        ticks, speed, warnings = fitted(rows, joint_map, settings, max_rate_hz, is_cut=bool(cuts))
+        ticks, speed, warnings = fitted(
+            rows, joint_map, settings, max_rate_hz, is_cut=bool(cuts), speed=speed
+        )
     except PlanError as error:
         lines = (str(error), *(f"{rows.name}: {warning}" for warning in (*cuts, *unit_warnings)))
         raise PlanError("\n".join(lines), error.violations) from error

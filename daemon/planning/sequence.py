@@ -19,6 +19,7 @@ from motiond.formats import Motion
 
 from .approach import ApproachError, plan_approach
 from .blend import BlendError, Overlap, plan_blend
+from .checks import checked
 from .library.markers import MOST_MARKERS, Marker
 from .planner import MOST_ROWS, MOST_VALUES, plan, rows_at, sampled
 from .playback import StepBegin
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from ..config.robot import RobotSettings
     from ..joints import JointMap
+    from .checks import PlanCheck
     from .planner import Plan
 
 NAME = "sequence"
@@ -69,9 +71,15 @@ class SequencePlan:
 
 
 def plan_sequence(
-    steps: Sequence[Step], joint_map: JointMap, settings: RobotSettings, max_rate_hz: float
+    steps: Sequence[Step],
+    joint_map: JointMap,
+    settings: RobotSettings,
+    max_rate_hz: float,
+    checks: Sequence[PlanCheck] = (),
 ) -> SequencePlan:
     """Plan steps as one motion, at the highest rate of theirs; takes as long as a motion of its length.
+
+    `checks`: of the robot's body.
 
     Raises SequenceError with all problems of all steps.
     """
@@ -83,7 +91,7 @@ def plan_sequence(
     motion = Motion(NAME, names, assembly.rate_hz, times, rows[:, driven])
     strict = settings.model_copy(update={"on_violation": "reject", "interpolate_recordings": False})
     try:
-        planned = plan(motion, joint_map, strict, max_rate_hz)
+        planned = checked(plan(motion, joint_map, strict, max_rate_hz), checks, joint_map)
     except PlanError as error:
         raise SequenceError(assembly.placed(error)) from error
     return SequencePlan(planned, tuple(assembly.markers()), tuple(assembly.begins))

@@ -11,14 +11,14 @@ the last. A curve through rows may be faster than its steps, or go beyond them: 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..joints import with_rounding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..joints import JointMap, Unit
 
 
-Kind = Literal["lower", "upper", "velocity", "acceleration", "effort"]
+Kind = Literal["lower", "upper", "velocity", "acceleration", "effort", "continuous_effort"]
 
 MOST_DIGITS = 6
 
@@ -37,6 +37,7 @@ _SAYS: dict[Kind, tuple[str, str, str]] = {
     "velocity": ("moves at", "", "raise"),
     "acceleration": ("accelerates at", "", "raise"),
     "effort": ("needs", "lighten the motion", "raise"),
+    "continuous_effort": ("needs, as root mean square,", "lighten it, let it rest in between", "raise"),
 }
 _UNITS: dict[Kind, dict[Unit, str]] = {
     "lower": {"rad": "rad", "m": "m"},
@@ -44,6 +45,7 @@ _UNITS: dict[Kind, dict[Unit, str]] = {
     "velocity": {"rad": "rad/s", "m": "m/s"},
     "acceleration": {"rad": "rad/s²", "m": "m/s²"},
     "effort": {"rad": "N·m", "m": "N"},
+    "continuous_effort": {"rad": "N·m", "m": "N"},
 }
 
 
@@ -56,6 +58,7 @@ class Violation:
     - `count`: the number of frames beyond the limit
     - `speed_factor`: at this factor of its speed the motion would fit: of a `PlanError`, the one that
       `on_violation: slow` gives it, which is enough for all its violations. None where speed does not help.
+    - `slowed_by`: the option that slows it so
     - `limit_is_configured`: by the configuration rather than the model or an actuator
     - `between`: after that frame, where the curve between two rows goes beyond them
     - `limited_by`: where the limit of an actuator comes from; '' where it is the model's or the
@@ -77,6 +80,7 @@ class Violation:
     between: bool = False
     limited_by: str = ""
     end_speed: float | None = None
+    slowed_by: str = "on_violation"
 
     def __str__(self) -> str:
         does, others, change = _SAYS[self.kind]
@@ -86,13 +90,15 @@ class Violation:
         worst = f", the worst of {self.count}" if self.count > 1 else ""
         after = "after " if self.between else ""
         where = f"at {self.time_s:.3f} s ({after}frame {self.frame}{worst})"
+        if self.kind == "continuous_effort":
+            where = "over the whole motion"
         hints = [others]
         if self.end_speed is not None:
             end = "begins" if self.frame == 0 else "ends"
             does = f"{end} at {self.end_speed:.3g} {self.unit.removesuffix('²')} and {does}"
             hints = ["let the motion begin and end at rest by `motiond edit --ease`"]
         if self.speed_factor is not None:
-            hints.append(f"let `on_violation: slow` slow it to {self.speed_factor:.3g} of its speed")
+            hints.append(f"let `{self.slowed_by}: slow` slow it to {self.speed_factor:.3g} of its speed")
         setting = f"`joints.{self.joint}.limits.{self.kind}`"
         remedy = f"{change} " + (setting if self.limit_is_configured else "the model's limit")
         if self.limited_by:
@@ -102,7 +108,7 @@ class Violation:
         hint = f"{others} or {remedy}" if others else remedy
         return (
             f"joint '{self.joint}' {does} {value} {self.unit} {where}; "
-            f"its {self.kind} limit is {limit} {self.unit}{by}; {hint}"
+            f"its {self.kind.replace('_', ' ')} limit is {limit} {self.unit}{by}; {hint}"
         )
 
 
@@ -110,11 +116,15 @@ class PlanError(ValueError):
     """A motion that cannot be played within the limits.
 
     - `violations`: one for each joint and kind of limit; empty where the motion itself is at fault
+    - `physics`: what checks of the robot's body have found (`Plan.physics`)
     """
 
-    def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
+    def __init__(
+        self, message: str, violations: Sequence[Violation] = (), physics: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(message)
         self.violations = tuple(violations)
+        self.physics = physics or {}
 
 
 def _distinct(value: float, limit: float) -> tuple[str, str]:

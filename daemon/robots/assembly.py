@@ -28,7 +28,7 @@ from ..joints import (
     with_payload,
     with_stops,
 )
-from ..planning import MotionLibrary, MotionReader
+from ..planning import MotionLibrary, MotionReader, make_checks
 from ..trajectory import FULL_RAMP
 from .gamepad import GamepadFile
 from .member import Member
@@ -40,6 +40,8 @@ from .robot import Robot
 from .telemetry_reporter import TelemetryRates
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from motiond.drivers import ActuatorLimits, Driver
     from motiond.formats import RobotModel
 
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from ..config.settings import Settings
     from ..ipc.stream_forks import StreamForks
     from ..joints import JointBounds, JointMap
+    from ..planning import PlanCheck
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +83,7 @@ def make_registry(
 
     Raises
     ------
-    FormatError, JointMapError, DriverError
+    FormatError, JointMapError, DriverError, PhysicsError
         If a robot cannot be made of its description, joints and driver, or two robots drive one device.
     """
     clock, history = clock or ClockMonitor(settings.max_clock_error_s), history or History()
@@ -101,7 +104,8 @@ def make_registry(
         driver = drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
         setup = make_setup(name, robot, settings, joint_map, options, allowed=driver.limits)
         setup = replace(setup, contact_slots=driver.contact_slots)
-        library = _make_library(name, robot, joint_map, driver)
+        checks = make_checks(robot, model, joint_map)
+        library = _make_library(name, robot, joint_map, driver, checks)
         robots[name] = Robot(
             name,
             robot,
@@ -122,14 +126,21 @@ def make_registry(
     return RobotRegistry(members, clock, history)
 
 
-def _make_library(name: str, robot: RobotSettings, joint_map: JointMap, driver: Driver) -> MotionLibrary:
+def _make_library(
+    name: str, robot: RobotSettings, joint_map: JointMap, driver: Driver, checks: Sequence[PlanCheck]
+) -> MotionLibrary:
     narrowed = joint_map.within(driver.limits)
     bounds = joint_bounds(narrowed, robot)
     warnings = missing_limits(narrowed), never_fails(narrowed, bounds), has_ends(joint_map, narrowed)
     for warning in filter(None, warnings):
         log.warning("%s: %s", name, warning)
     return MotionLibrary(
-        narrowed, robot, driver.max_rate_hz, reader=MotionReader(), min_rate_hz=driver.min_rate_hz
+        narrowed,
+        robot,
+        driver.max_rate_hz,
+        reader=MotionReader(),
+        min_rate_hz=driver.min_rate_hz,
+        checks=checks,
     )
 
 

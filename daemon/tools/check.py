@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +32,12 @@ from ..joints import (
     with_gravity,
     with_payload,
 )
-from ..planning import MotionLibrary, PlanError, plan, unnoticed
+from ..planning import MotionLibrary, PlanError, checked_plan, make_checks, unnoticed
 from ..recording import refuse_unwritable
 from .batch import for_each_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from ..config.settings import Settings
     from ..joints import JointBounds, JointMap
-    from ..planning import Entry, Violation
+    from ..planning import Entry, PlanCheck, Violation
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +66,7 @@ class Finding:
     problems: tuple[str, ...] = ()  # every reason why it cannot be played
     violations: tuple[Violation, ...] = ()  # those of the problems that are limits
     warnings: tuple[str, ...] = ()
+    physics: Mapping[str, Any] = field(default_factory=dict)  # what checks of the robot's body have found
 
     def payload(self) -> dict[str, Any]:
         """Return the finding JSON-ready."""
@@ -89,37 +90,42 @@ def check_motions(
 
     Raises
     ------
-    FormatError, JointMapError, DriverError
+    FormatError, JointMapError, DriverError, PhysicsError
         If a robot cannot be made of its description, joints and driver, a file of its driver is wrong, or
         two robots drive one device.
     """
     made = {name: _made(settings, name) for name in settings.robots}
-    refuse_shared_devices({name: driver for name, (_, driver) in made.items()})
-    for name, (_, driver) in made.items():
+    refuse_shared_devices({name: driver for name, (_, driver, _) in made.items()})
+    for name, (_, driver, _) in made.items():
         for line in (*driver.notes, *(f"warning: {warning}" for warning in driver.rehearse())):
             report(f"{name}: {line}")
         if warning := _of_recordings(name, settings.robots[name].recording):
             report(f"{name}: warning: {warning}")
-        for line in _of_turns(*made[name]):
+        for line in _of_turns(*made[name][:2]):
             report(f"{name}: {line}")
     return [
         finding
-        for name, (joint_map, driver) in made.items()
+        for name, (joint_map, driver, checks) in made.items()
         for finding in _check_robot(
-            name, settings.robots[name], joint_map.within(driver.limits), driver, names
+            name,
+            settings.robots[name],
+            joint_map.within(driver.limits),
+            driver,
+            checks=checks,
+            names=names,
         )
     ]
 
 
-def _made(settings: Settings, name: str) -> tuple[JointMap, Driver]:
-    """Make a robot's joint map and driver of a configuration."""
+def _made(settings: Settings, name: str) -> tuple[JointMap, Driver, tuple[PlanCheck, ...]]:
+    """Make a robot's joint map, driver and checks of a configuration."""
     robot = settings.robots[name]
     model = load_model(robot, settings)
     _warn_of_meshes(model)
     joint_map = build_joint_map(name, model, robot.joints)
     options = with_gravity(robot.driver.options, with_payload(name, model, robot.payload), joint_map)
     driver = make_driver(robot.driver.type, options, joint_map.actuators)
-    return joint_map, driver
+    return joint_map, driver, make_checks(robot, model, joint_map)
 
 
 def _of_turns(joint_map: JointMap, driver: Driver) -> Iterator[str]:
@@ -157,10 +163,18 @@ def _warn_of_meshes(model: RobotModel | None) -> None:
 
 
 def _check_robot(
-    name: str, robot: RobotSettings, joint_map: JointMap, driver: Driver, names: Sequence[str]
+    name: str,
+    robot: RobotSettings,
+    joint_map: JointMap,
+    driver: Driver,
+    *,
+    checks: Sequence[PlanCheck],
+    names: Sequence[str],
 ) -> list[Finding]:
     bounds = joint_bounds(joint_map, robot)
-    library = MotionLibrary(joint_map, robot, driver.max_rate_hz, min_rate_hz=driver.min_rate_hz)
+    library = MotionLibrary(
+        joint_map, robot, driver.max_rate_hz, min_rate_hz=driver.min_rate_hz, checks=checks
+    )
     library.load_all()
     findings = []
     for motion in names or [entry.name for entry in library]:
@@ -248,14 +262,15 @@ def check_motion(motion: Motion, file: Path, against: Against | tuple[Settings, 
     """
     if isinstance(against, Against):
         joint_map, settings, max_rate_hz = _described(against), _settings_of(against, file), math.inf
+        checks: tuple[PlanCheck, ...] = ()
     else:
-        joint_map, driver = _made(*against)
+        joint_map, driver, checks = _made(*against)
         settings, max_rate_hz = against[0].robots[against[1]], driver.max_rate_hz
         if settings.motion_map:
             motion = replace(load_map(settings.motion_map), must_fit=False).apply(motion)
     found = partial(Finding, robot=joint_map.robot, motion=motion.name, file=printable(str(file)))
     try:
-        planned = plan(motion, joint_map, settings, max_rate_hz)
+        planned = checked_plan(motion, joint_map, settings, max_rate_hz, checks)
     except (PlanError, JointMapError) as error:
         violations = getattr(error, "violations", ())
         return found(
@@ -263,8 +278,14 @@ def check_motion(motion: Motion, file: Path, against: Against | tuple[Settings, 
             max_speed=None,
             problems=tuple(str(error).splitlines()),
             violations=violations,
+            physics=getattr(error, "physics", {}),
         )
-    return found(duration_s=planned.duration_s, max_speed=planned.max_speed, warnings=planned.warnings)
+    return found(
+        duration_s=planned.duration_s,
+        max_speed=planned.max_speed,
+        warnings=planned.warnings,
+        physics=planned.physics,
+    )
 
 
 def _finding(robot: str, entry: Entry) -> Finding:
@@ -277,4 +298,5 @@ def _finding(robot: str, entry: Entry) -> Finding:
         problems=tuple(entry.reason.splitlines()),
         violations=entry.violations,
         warnings=entry.warnings,
+        physics=entry.physics,
     )

@@ -30,7 +30,7 @@ from ..joints import (
     with_payload,
     with_stops,
 )
-from ..planning import MotionLibrary, unnoticed
+from ..planning import MotionLibrary, make_checks, unnoticed
 from ..robots import GoalPlanner, make_setup, new_goal, result_payload
 from ..stream.engine import StreamLoop
 from ..stream.timing import VirtualClock
@@ -81,7 +81,7 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
     ------
     RequestError
         If the request is refused, as by a daemon.
-    FormatError, JointMapError, DriverError
+    FormatError, JointMapError, DriverError, PhysicsError
         If the robot cannot be made of its description, joints and driver.
     """
     if name not in settings.robots:
@@ -96,7 +96,10 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
     bounds = joint_bounds(narrowed, robot)
     if warning := never_fails(narrowed, bounds):
         log.warning("%s: %s", name, warning)
-    library = MotionLibrary(narrowed, robot, driver.max_rate_hz, min_rate_hz=driver.min_rate_hz)
+    checks = make_checks(robot, model, joint_map)
+    library = MotionLibrary(
+        narrowed, robot, driver.max_rate_hz, min_rate_hz=driver.min_rate_hz, checks=checks
+    )
     library.load_all()
     simulated = _simulated(robot, narrowed, options)
     setup = make_setup(name, robot, settings, joint_map, simulated, allowed=driver.limits)

@@ -95,6 +95,7 @@ class Transmission:
             "velocity": allowed.velocity / size,
             "acceleration": allowed.acceleration / size,
             "effort": allowed.effort * size,
+            "continuous_effort": allowed.continuous_effort * size,
         }
         other: dict[LimitKind, LimitKind] = {"lower": "upper", "upper": "lower"}
         found: dict[str, tuple[Floats, list[str]]] = {}

@@ -126,6 +126,7 @@ export interface DescribedJoint {
   velocity: number | null;
   acceleration: number | null;
   effort: number | null;
+  continuous_effort: number | null;
   /** Where the limits come from that an actuator sets, by `lower`, `upper`, `velocity`, … */
   limited_by: Record<string, string>;
 }
@@ -439,6 +440,21 @@ export interface HistoryRequest {
   before?: number | null;
 }
 
+/** What a motion asks of the actuator of a joint, in N·m or N; `null` where there is no limit. */
+export interface JointEffort {
+  joint: string;
+  unit: string;
+  /** Without sign. */
+  peak: number;
+  /** Of the peak, in s. */
+  time: number;
+  limit: number | null;
+  /** The root mean square of the whole motion. */
+  rms: number;
+  /** What the actuator bears for any time, as the root mean square. */
+  continuous: number | null;
+}
+
 /** The robot goes on following. */
 export interface KeepAliveAnswer {
   goal_id: string;
@@ -558,6 +574,8 @@ export interface ListedMotion {
   markers: ListedMarker[];
   warnings: string[];
   max_speed?: number;
+  /** Where the configuration asks for it (`effort`). */
+  effort?: MotionEffort;
   /** Whether it lies in the folder for uploads, so that it may be deleted. */
   uploaded?: boolean;
   reason?: string;
@@ -589,6 +607,11 @@ export interface MappedJointRequest {
   sign?: 1 | -1;
   offset?: number;
   unit?: "rad" | "deg" | "m" | "cm" | "mm" | "SI" | null;
+}
+
+/** What a motion asks of actuators. */
+export interface MotionEffort {
+  joints: JointEffort[];
 }
 
 /** The motions of a robot. */

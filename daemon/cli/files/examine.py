@@ -23,6 +23,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from ...api import JointEffort
     from ...tools.check import Finding
 
 app = typer.Typer()
@@ -135,5 +136,14 @@ def print_findings(findings: "list[Finding]") -> None:
         if finding.max_speed is not None:
             speed = f"speed up to {finding.max_speed:.3g}"
             typer.echo(f"{finding.robot}: {motion}: ok; {finding.duration_s:g} s, {speed}")
+        for joint in finding.physics.get("effort", {}).get("joints", ()):
+            typer.echo(f"{finding.robot}: {motion}: {_effort_of(joint)}")
         for line in (*finding.problems, *(f"warning: {warning}" for warning in finding.warnings)):
             typer.echo(f"{finding.robot}: {line.replace(f'{finding.motion}: ', f'{motion}: ', 1)}")
+
+
+def _effort_of(joint: "JointEffort") -> str:
+    unit, limit, continuous = joint["unit"], joint["limit"], joint["continuous"]
+    peak = f"peak {joint['peak']:g} {unit}" + (f" of {limit:g}" if limit is not None else "")
+    rms = f"RMS {joint['rms']:g} {unit}" + (f" of {continuous:g}" if continuous is not None else "")
+    return f"effort of {joint['joint']}: {peak} at {joint['time']:g} s, {rms}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from motiond.formats import MOST_PROBLEMS, FormatError, ReadOptions
 from motiond.text import listed, nearest, printable, quoted_briefly, shortened
 
 from ...joints import ROUNDING, JointMapError
-from ..planner import Plan, plan
+from ..checks import checked_plan, never
 from ..violations import PlanError
 from .markers import SUFFIX, marker_file, read_markers
 from .reader import MotionReader, list_places
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from ...config.robot import RobotSettings
     from ...joints import JointMap
+    from ..checks import PlanCheck
+    from ..planner import Plan
     from ..violations import Violation
     from .markers import Marker
     from .reader import Listing
@@ -63,6 +65,8 @@ class Entry:
         Why it cannot, one line for each problem; '' where it can.
     violations : tuple of Violation
         Of limits, where they are the reason.
+    physics : mapping
+        As of `Plan`, also of what they have refused.
     duration_s, frame_rate, frames, joints
         As in the file; 0 and () where it cannot be read.
     holds : tuple of str
@@ -74,6 +78,7 @@ class Entry:
     plan: Plan | None = None
     reason: str = ""
     violations: tuple[Violation, ...] = ()
+    physics: Mapping[str, Any] = field(default_factory=dict)
     duration_s: float = 0.0
     frame_rate: float = 0.0
     frames: int = 0
@@ -96,6 +101,7 @@ class Entry:
             "holds": list(self.holds),
             "markers": [{"name": one.name, "frame": one.frame, "time": one.time_s} for one in self.markers],
             "warnings": _first_of(self.warnings, "warnings"),
+            **self.physics,
             **(
                 {"max_speed": self.plan.max_speed}
                 if self.plan
@@ -137,6 +143,8 @@ class MotionLibrary:
         The lowest rate, below which its actuators would release between two setpoints.
     options : ReadOptions, optional
         For what the files leave open, where the robot has no motion map.
+    checks : sequence of PlanCheck
+        Of the robot's body, which look at each motion that is within the limits.
 
     Attributes
     ----------
@@ -157,11 +165,14 @@ class MotionLibrary:
         reader: MotionReader | None = None,
         min_rate_hz: float = 0.0,
         options: ReadOptions = DEFAULTS,
+        checks: Sequence[PlanCheck] = (),
     ) -> None:
         self.joint_map = joint_map
         self._settings = settings
         self.max_rate_hz = max_rate_hz
         self._min_rate_hz = min_rate_hz
+        self.checks = tuple(checks)
+        self._stopped: Callable[[], bool] = never
         self._reader = reader or MotionReader(small_bytes=math.inf)
         self._map = RobotMap(settings.motion_map, options)
         self.files_read = 0
@@ -193,6 +204,7 @@ class MotionLibrary:
         bool
             Whether all was read.
         """
+        self._stopped = stopped
         try:
             return self._load_all(stopped, may_read)
         finally:
@@ -403,10 +415,18 @@ class MotionLibrary:
     def _planned(self, path: Path, motion: Motion) -> Entry:
         planned, reason = None, ""
         violations: tuple[Violation, ...] = ()
+        physics: Mapping[str, Any] = {}
         try:
-            planned = plan(motion, self.joint_map, self._settings, self.max_rate_hz)
+            planned = checked_plan(
+                motion,
+                self.joint_map,
+                self._settings,
+                self.max_rate_hz,
+                self.checks,
+                stopped=self._stopped,
+            )
         except PlanError as error:
-            reason, violations = str(error), error.violations
+            reason, violations, physics = str(error), error.violations, error.physics
         except JointMapError as error:
             reason = str(error)
         reasons = [reason, *self._further_reasons(motion, planned)]
@@ -422,6 +442,7 @@ class MotionLibrary:
             plan=planned,
             reason=quoted_briefly("\n".join(_first_of(reason.splitlines(), "problems"))),
             violations=violations,
+            physics=planned.physics if planned else physics,
             duration_s=motion.duration_s,
             frame_rate=motion.frame_rate,
             frames=len(motion.times),

@@ -61,8 +61,9 @@ class Sequences:
         return RequestError("BUSY", f"{self._robot}/sequence", problem, reason, hint)
 
     async def _plan(self, steps: Sequence[Step]) -> SequencePlan:
-        joint_map, rate_hz = self._library.joint_map, self._library.max_rate_hz
-        return await asyncio.to_thread(plan_sequence, steps, joint_map, self._settings, rate_hz)
+        library = self._library
+        joint_map, rate_hz, checks = library.joint_map, library.max_rate_hz, library.checks
+        return await asyncio.to_thread(plan_sequence, steps, joint_map, self._settings, rate_hz, checks)
 
     async def _steps(self, requests: Sequence[StepRequest], until_s: float) -> list[Step]:
         """Return the steps with their motions; raises RequestError with all that cannot be played."""

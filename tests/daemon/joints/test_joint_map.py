@@ -257,7 +257,7 @@ def test_what_actuators_allow_narrows_the_limits_of_their_joints() -> None:
         "second": {"mimic": {"joint": "turned"}, "reduction": 2.0, "limits": wide},
     }
     allowed = ActuatorLimits.none(4)
-    for kind, value in zip(KINDS, (-1.0, 2.0, 3.0, 4.0, 5.0), strict=True):
+    for kind, value in zip(KINDS, (-1.0, 2.0, 3.0, 4.0, 5.0, 6.0), strict=True):
         allowed = allowed.narrowed(kind, [np.inf, value, value, value], f"its {kind}")
     found = map_of(settings).within(allowed)
     limits = found.limits
@@ -266,6 +266,7 @@ def test_what_actuators_allow_narrows_the_limits_of_their_joints() -> None:
     assert limits.velocity.tolist() == [9.0, 1.5, 0.75, 9.0, 1.5]
     assert limits.acceleration.tolist() == [np.inf, 2.0, 1.0, np.inf, 2.0]
     assert limits.effort.tolist() == [np.inf, 10.0, 20.0, np.inf, 10.0]
+    assert limits.continuous_effort.tolist() == [np.inf, 12.0, 24.0, np.inf, 12.0]
     assert found.limit_sources["geared", "lower"] == "its lower"
     assert found.limit_sources["turned", "lower"] == "its upper"
     assert found.limit_sources["turned", "upper"] == "its lower"

@@ -1,0 +1,34 @@
+"""The checks of planned motions that a robot's configuration asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...physics import Dynamics, PhysicalRobot, PhysicsError, make_world
+from .effort import EffortCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from motiond.formats import RobotModel
+
+    from ...config.robot import RobotSettings
+    from ...joints import JointMap
+    from .plan_check import PlanCheck
+
+
+def make_checks(
+    settings: RobotSettings, model: RobotModel | None, joint_map: JointMap
+) -> tuple[PlanCheck, ...]:
+    """Return them; raises PhysicsError where one cannot be had."""
+    return tuple(_checks(settings, model, joint_map))
+
+
+def _checks(settings: RobotSettings, model: RobotModel | None, joint_map: JointMap) -> Iterator[PlanCheck]:
+    if settings.effort is not None:
+        where = f"{joint_map.robot}: effort"
+        if model is None or not any(link.mass for link in model.links):
+            problem = "there is no description" if model is None else "no part of the description has a mass"
+            raise PhysicsError(f"{where}: cannot be checked; {problem}; name one with masses, or remove it")
+        world = make_world(model, joint_map, payload=settings.payload)
+        yield EffortCheck(Dynamics(PhysicalRobot(world), joint_map), settings.effort)

@@ -1,0 +1,117 @@
+"""The checks that configurations ask for, on a robot as its library has it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from motiond.daemon.config.robot import RobotSettings
+from motiond.daemon.joints import build_joint_map
+from motiond.daemon.physics import PhysicsError
+from motiond.daemon.planning import MotionLibrary, Step, make_checks, plan_sequence, preview, whole
+from motiond.daemon.planning.sequence import SequenceError
+from motiond.formats import load_robot
+
+if TYPE_CHECKING:
+    from motiond.daemon.planning import Entry
+
+EXAMPLE = Path(__file__).parents[4] / "config"
+ARM = EXAMPLE / "robots" / "six_axis.hrdf"
+
+
+def library(**options: Any) -> MotionLibrary:
+    settings = RobotSettings.model_validate(
+        {
+            "model": ARM,
+            "driver": {"type": "sim"},
+            "motions": [EXAMPLE / "motions" / "wave.seq", EXAMPLE / "motions" / "nod.seq"],
+        }
+        | options
+    )
+    model = load_robot(ARM)
+    joint_map = build_joint_map("arm", model, settings.joints)
+    found = MotionLibrary(joint_map, settings, 500.0, checks=make_checks(settings, model, joint_map))
+    found.load_all()
+    return found
+
+
+def entry(**options: Any) -> Entry:
+    found = library(**options).get("wave")
+    assert found is not None
+    return found
+
+
+def shoulder(of: Entry) -> dict[str, Any]:
+    joints: list[dict[str, Any]] = of.payload()["effort"]["joints"]
+    return next(one for one in joints if one["joint"] == "shoulder")
+
+
+def test_nothing_is_checked_that_is_not_asked_for() -> None:
+    assert "effort" not in entry().payload()
+
+
+def test_the_list_and_the_preview_show_what_a_motion_takes() -> None:
+    found = entry(effort={})
+    assert found.plan is not None
+    assert shoulder(found)["limit"] == 44.0
+    assert 2.0 < shoulder(found)["rms"] < shoulder(found)["peak"] < 44.0
+    about, _ = preview(whole(found.plan, found.markers), library().joint_map)
+    assert about["effort"] == found.payload()["effort"]
+
+
+def test_what_is_carried_is_held_up_too() -> None:
+    light, heavy = entry(effort={}), entry(effort={}, payload={"frame": "tool/end_effector", "mass": 0.2})
+    assert shoulder(heavy)["peak"] > shoulder(light)["peak"] + 0.5
+
+
+def test_too_heavy_a_payload_is_refused_and_the_list_says_what_it_would_take() -> None:
+    found = entry(effort={}, payload={"frame": "tool/end_effector", "mass": 10.0})
+    assert found.plan is None
+    assert {one.kind for one in found.violations} == {"effort"}
+    assert "wave: joint 'shoulder' needs " in found.reason
+    assert shoulder(found)["peak"] > shoulder(found)["limit"]
+
+
+def test_a_sequence_is_held_to_it_as_a_whole() -> None:
+    joints = {"shoulder": {"limits": {"continuous_effort": 10.0}}}
+    own = library(effort={}, joints=joints)
+    steps = [Step(found.plan, ()) for found in own if found.plan]
+    assert len(steps) == 2
+    settings = RobotSettings.model_validate({"model": ARM, "driver": {"type": "sim"}, "effort": {}})
+    fits = plan_sequence(steps, own.joint_map, settings, 500.0, own.checks)
+    assert fits.plan.physics["effort"]["joints"]
+    strict = library(effort={}, joints={"shoulder": {"limits": {"continuous_effort": 1.0}}})
+    with pytest.raises(SequenceError) as caught:
+        plan_sequence(steps, strict.joint_map, settings, 500.0, strict.checks)
+    assert str(caught.value).startswith("steps[0].motion: joint 'shoulder' needs, as root mean square, ")
+
+
+@pytest.mark.parametrize(
+    ("with_model", "problem"),
+    [("without", "there is no description"), ("with", "no part of the description has a mass")],
+)
+def test_without_masses_it_cannot_be_checked(with_model: str, problem: str, tmp_path: Path) -> None:
+    urdf = tmp_path / "light.urdf"
+    joint = "<joint name='j' type='revolute'><parent link='a'/><child link='b'/><axis xyz='0 0 1'/>"
+    limit = "<limit lower='-1' upper='1' velocity='1' effort='1'/></joint>"
+    urdf.write_text(f"<robot name='r'><link name='a'/><link name='b'/>{joint}{limit}</robot>")
+    settings = RobotSettings.model_validate({"model": urdf, "driver": {"type": "sim"}, "effort": {}})
+    model = load_robot(urdf)
+    joint_map = build_joint_map("arm", model, {})
+    with pytest.raises(PhysicsError) as caught:
+        make_checks(settings, model if with_model == "with" else None, joint_map)
+    hint = "name one with masses, or remove it"
+    assert str(caught.value) == f"arm: effort: cannot be checked; {problem}; {hint}"
+
+
+def test_without_the_extra_it_is_refused_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(PhysicsError) as caught:
+        library(effort={})
+    message = str(caught.value)
+    assert message.startswith("arm: needs MuJoCo, which cannot be imported; ")
+    assert message.endswith("; pip install 'motiond[physics]'")
+    assert library().get("wave")
