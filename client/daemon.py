@@ -584,30 +584,35 @@ class Robot:
 
     async def stop(self, goal_id: str | None = None) -> dict[str, Any]:
         """Stop softly, on the path, and clear the queue; or end one goal alone, by its id."""
-        return await self.request("stop", {} if goal_id is None else {"goal_id": goal_id})
+        return await self.request("stop", _where_given(goal_id=goal_id))
 
     async def estop(self) -> dict[str, Any]:
         """Halt at once and stay so until `reset`; this is no safety-rated stop."""
         return await self.request("estop")
 
-    async def pause(self) -> dict[str, Any]:
-        """Slow down on the path and wait there."""
-        return await self.request("pause")
+    async def pause(self, goal_id: str | None = None) -> dict[str, Any]:
+        """Slow down on the path and wait there; or let one of several goals do so, by its id."""
+        return await self.request("pause", _where_given(goal_id=goal_id))
 
-    async def resume(self) -> dict[str, Any]:
-        """Go on along the path."""
-        return await self.request("resume")
+    async def resume(self, goal_id: str | None = None) -> dict[str, Any]:
+        """Go on along the path; `goal_id` as of `pause`."""
+        return await self.request("resume", _where_given(goal_id=goal_id))
 
     async def seek(
-        self, *, frame: int | None = None, time: float | None = None, marker: str | None = None
+        self,
+        *,
+        frame: int | None = None,
+        time: float | None = None,
+        marker: str | None = None,
+        goal_id: str | None = None,
     ) -> dict[str, Any]:
-        """Go to another place of the motion: a frame, a time in s, or a marker."""
-        place = {"frame": frame, "time": time, "marker": marker}
-        return await self.request("seek", {key: value for key, value in place.items() if value is not None})
+        """Go to another place of the motion: a frame, a time in s, or a marker; `goal_id` as of `pause`."""
+        place = _where_given(frame=frame, time=time, marker=marker, goal_id=goal_id)
+        return await self.request("seek", place)
 
-    async def set_speed(self, speed: float) -> dict[str, Any]:
-        """Play at another speed from now on; 1 is the file's."""
-        return await self.request("speed", speed=speed)
+    async def set_speed(self, speed: float, goal_id: str | None = None) -> dict[str, Any]:
+        """Play at another speed from now on; 1 is the file's; `goal_id` as of `pause`."""
+        return await self.request("speed", _where_given(speed=speed, goal_id=goal_id))
 
     async def enable(self) -> dict[str, Any]:
         """Switch torque on, holding where the joints are."""
@@ -963,6 +968,11 @@ class Follow:
     async def result(self) -> Result:
         """Wait until it has ended, and return how."""
         return await self._goal.result()
+
+
+def _where_given(**keys: Any) -> dict[str, Any]:
+    """Return the keys of a request that have a value."""
+    return {key: value for key, value in keys.items() if value is not None}
 
 
 def _finite(value: float) -> float:

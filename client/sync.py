@@ -203,13 +203,13 @@ class Robot:
         """Halt at once and stay so until `reset`; this is no safety-rated stop."""
         return self.request("estop")
 
-    def pause(self) -> dict[str, Any]:
-        """Slow down on the path and wait there."""
-        return self.request("pause")
+    def pause(self, goal_id: str | None = None) -> dict[str, Any]:
+        """Slow down on the path and wait there; or let one of several goals do so, by its id."""
+        return self._daemon.call(self._robot.pause(goal_id))
 
-    def resume(self) -> dict[str, Any]:
-        """Go on along the path."""
-        return self.request("resume")
+    def resume(self, goal_id: str | None = None) -> dict[str, Any]:
+        """Go on along the path; `goal_id` as of `pause`."""
+        return self._daemon.call(self._robot.resume(goal_id))
 
     def reset(self) -> dict[str, Any]:
         """Leave the emergency stop or a fault."""
@@ -223,9 +223,9 @@ class Robot:
         """Switch torque off, while no motion plays."""
         return self.request("disable")
 
-    def set_speed(self, speed: float) -> dict[str, Any]:
-        """Play at another speed from now on; 1 is the file's."""
-        return self.request("speed", speed=speed)
+    def set_speed(self, speed: float, goal_id: str | None = None) -> dict[str, Any]:
+        """Play at another speed from now on; 1 is the file's; `goal_id` as of `pause`."""
+        return self._daemon.call(self._robot.set_speed(speed, goal_id))
 
     def status(self) -> dict[str, Any]:
         """Return what the robot does now, as it answers."""

@@ -109,6 +109,8 @@ class PlayingGoal(TypedDict):
     joints: list[str]
     """Those that it moves."""
     state: State
+    speed: float | None
+    """Of a motion, as it was asked for last; 1 is the file's."""
     beside: bool
     """Whether it plays beside others, on joints of its own, or is added to them."""
     additive: bool

@@ -185,14 +185,17 @@ class Unchain:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Slow down on the path and wait there."""
+    """Slow down on the path and wait there; `goal_id` is that of what plays beside others, or None."""
+
+    goal_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Go on along the path."""
+    """Go on along the path; `goal_id` as of `Pause`."""
 
     expires_at: float | None = None  # as of `Play`
+    goal_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

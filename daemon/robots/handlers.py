@@ -56,9 +56,11 @@ if TYPE_CHECKING:
         HistoryRequest,
         KeepRecordingRequest,
         MoveInQueueRequest,
+        PauseRequest,
         RebootServosRequest,
         RemoveFromQueueRequest,
         Request,
+        ResumeRequest,
         SaveGamepadAnswer,
         SaveGamepadRequest,
         SeekRequest,
@@ -287,38 +289,60 @@ class RequestHandlers:
 
     # -- on the way -----------------------------------------------------------------------------------------
 
-    def _playing(self, verb: str) -> MotionGoal:
-        """Return what plays; refuse if no motion does."""
-        goal = self._session.goal
+    def _playing(self, verb: str, goal_id: str | None) -> MotionGoal:
+        """Return the goal of an id that plays, or without one what plays alone; refuse if no motion does.
+
+        Raises RequestError: UNKNOWN_GOAL or NOT_PLAYING.
+        """
+        session = self._session
+        goal = session.goal if goal_id is None else self._playing_of(goal_id)
         if not isinstance(goal, MotionGoal):
-            reason = f"the robot is {self._session.state}"
+            reason = f"the robot is {session.state}"
             raise RequestError("NOT_PLAYING", self._robot.name, f"nothing to {verb}", reason, "play first")
         return goal
 
-    def _progress(self, goal: Goal) -> ProgressAnswer:
-        return {"state": self._session.state, "goal_id": goal.goal_id}
+    def _playing_of(self, goal_id: str) -> Goal:
+        for goal in self._session.goals:
+            if goal.goal_id == goal_id:
+                return goal
+        what, why = f"no goal '{echoed(goal_id)}' plays", "it waits, has ended or never was"
+        raise RequestError("UNKNOWN_GOAL", self._robot.name, what, why)
 
-    async def pause(self, _request: Request) -> ProgressAnswer:
+    def _refuse_added(self, goal: MotionGoal, problem: str, hint: str) -> None:
+        if goal.is_additive:
+            reason = f"{goal.motion} is added, and its sum was checked as it began"
+            raise RequestError("NOT_ALLOWED", self._robot.name, problem, reason, hint)
+
+    def _progress(self, goal: Goal, goal_id: str | None) -> ProgressAnswer:
+        """Return what a goal does; one that was named, and has ended meanwhile, is refused as unknown."""
+        if goal_id is not None and goal not in self._session.goals:
+            self._playing_of(goal_id)
+        state = self._session.state_of(goal) if goal.is_beside else self._session.state
+        return {"state": state, "goal_id": goal.goal_id}
+
+    async def pause(self, request: PauseRequest) -> ProgressAnswer:
         """Slow down on the path and wait there."""
-        pause = self._session.pause(self._playing("pause"))
+        pause = self._session.pause(self._playing("pause", request.goal_id))
         await self._robot.settled(pause)
         goal = pause.goal  # it may have flowed into another
+        answer = self._progress(goal, request.goal_id)
         last = self._session.last
         if last is not None and (last.goal_id, last.code) == (goal.goal_id, ResultCode.SUCCESSFUL):
             # What follows goes on, so that it is not paused.
             ended, fix = f"{goal.motion} ended before", "pause what follows, or stop it"
             raise RequestError("NOT_PLAYING", self._robot.name, ended, hint=fix)
-        return self._progress(goal)
+        return answer
 
-    async def resume(self, request: Request) -> ProgressAnswer:
+    async def resume(self, request: ResumeRequest) -> ProgressAnswer:
         """Go on along the path; on the way of a seek, once it is there."""
-        goal = self._playing("resume")
-        await self._robot.obeyed(self._session.resume(request.expires_at), "the end of the pause")
-        return self._progress(goal)
+        goal = self._playing("resume", request.goal_id)
+        await self._robot.obeyed(self._session.resume(goal, request.expires_at), "the end of the pause")
+        return self._progress(goal, request.goal_id)
 
     async def speed(self, request: SpeedRequest) -> SpeedAnswer:
         """Play at another speed from now on."""
-        goal = self._playing("change the speed of")
+        goal = self._playing("change the speed of", request.goal_id)
+        self._refuse_added(goal, "its speed stays as it is", "stop it, and add it at another speed")
         refuse_speed(goal.playback.track, request.speed)
         self._session.set_speed(goal, request.speed, self._robot.planner.set_speed(goal, request.speed))
         self._robot.report_state()
@@ -326,13 +350,18 @@ class RequestHandlers:
 
     async def seek(self, request: SeekRequest) -> ProgressAnswer:
         """Come to rest, go to the place, and on from there unless the motion was paused."""
-        goal = self._playing("seek in")
+        goal = self._playing("seek in", request.goal_id)
+        self._refuse_added(goal, "it stays on its path", "stop it, and add it from another place")
         try:
             row = goal.playback.row_of(request)
         except PlaybackError as error:
             raise RequestError.of("UNKNOWN_PLACE", error) from error
-        await self._robot.settled(self._session.seek(goal, row, request.expires_at))
-        return self._progress(goal)
+        try:
+            await self._robot.settled(self._session.seek(goal, row, request.expires_at))
+        except RequestError:
+            self._progress(goal, request.goal_id)  # which refuses it by its id, where it has ended
+            raise
+        return self._progress(goal, request.goal_id)
 
     # -- queue ----------------------------------------------------------------------------------------------
 

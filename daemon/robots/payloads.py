@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from motiond.formats.registry import MOTIONS, ROBOTS
 
-from ..ipc.states import ResultCode, State
+from ..ipc.states import ResultCode
 from ..joints import joint_bounds
 from .session import FollowGoal, MotionGoal
 
@@ -63,15 +63,13 @@ def state_payload(session: RobotSession, observer: Observer | None, actuators: S
 
 
 def _playing(goal: Goal, session: RobotSession) -> PlayingGoal:
-    """Return what is to be known of a goal that plays; one that was just sent is on its way."""
-    known = session.known
-    own = known.beside.get(goal.goal_id) if goal.is_beside else known.state
-    has_begun = goal.is_beside or known.goal_id == goal.goal_id
+    """Return what is to be known of a goal that plays."""
     return {
         "goal_id": goal.goal_id,
         "motion": goal.motion,
         "joints": goal.joint_names,
-        "state": State(own) if own and has_begun else State.APPROACHING,
+        "state": session.state_of(goal),
+        "speed": goal.speed if isinstance(goal, MotionGoal) else None,
         "beside": goal.is_beside,
         "additive": goal.is_additive,
         "weight": goal.request.weight if isinstance(goal, MotionGoal) and goal.is_additive else None,

@@ -8,7 +8,7 @@ import { namesThatFit } from "./markers";
 import { clock, count, fixed, span, timeOfDay } from "./format";
 import { now } from "./header";
 import type { Marker, Near } from "./messages";
-import type { StateReport } from "./protocol";
+import type { PlayingGoal, StateReport } from "./protocol";
 import { close, preview, run, runs, scrubbed } from "./preview";
 import { play } from "./motions";
 import { gate, isJogged, refusal } from "./permission";
@@ -32,7 +32,7 @@ export function Player({ robot }: { robot: Robot }) {
   );
 }
 
-/** All that plays, where that is more than one motion alone, each with a stop of its own. */
+/** All that plays, where that is more than one motion alone, each with a pause and a stop of its own. */
 function Goals({ robot }: { robot: Robot }) {
   const goals = robot.state.value?.goals ?? [];
   if (!goals.some((goal) => goal.beside)) return null;
@@ -40,12 +40,23 @@ function Goals({ robot }: { robot: Robot }) {
     <ul class="goals" aria-label="Goals">
       {goals.map((goal) => (
         <li key={goal.goal_id}>
-          <strong>{goal.motion}</strong> <span class="tag">{goal.state}</span> {goal.additive && <span class="tag">added, {Math.round(100 * (goal.weight ?? 1))} %</span>} <span>{goal.joints.length === robot.jointNames.value.length ? "all joints" : goal.joints.join(", ")}</span>{" "}
-          <button title="Stop it softly; what plays beside it plays on" onClick={() => void command(robot, "stop", { goal_id: goal.goal_id })}>Stop {goal.motion}</button>
+          <strong>{goal.motion}</strong> <span class="tag">{goal.state}</span> {(goal.speed ?? 1) !== 1 && <span class="tag">{goal.speed}×</span>} {goal.additive && <span class="tag">added, {Math.round(100 * (goal.weight ?? 1))} %</span>} <span>{goal.joints.length === robot.jointNames.value.length ? "all joints" : goal.joints.join(", ")}</span>{" "}
+          <span class="acts">
+            <GoalPause robot={robot} goal={goal} />
+            <button title="Stop it softly; what plays beside it plays on" onClick={() => void command(robot, "stop", { goal_id: goal.goal_id })}>Stop {goal.motion}</button>
+          </span>
         </li>
       ))}
     </ul>
   );
+}
+
+/** Pauses one goal, or lets it go on; what plays beside it plays on. */
+function GoalPause({ robot, goal }: { robot: Robot; goal: PlayingGoal }) {
+  const verb = goal.state === "paused" || goal.state === "pausing" ? "resume" : "pause";
+  const { disabled, title } = gate(robot, "command", "What plays beside it plays on");
+  const name = verb === "resume" ? "Resume" : "Pause";
+  return <button disabled={disabled || goal.state === "stopping"} title={title} onClick={() => void command(robot, verb, { goal_id: goal.goal_id })}>{name} {goal.motion}</button>;
 }
 
 /** What a robot does that plays no motion, or plays one beside nothing. */

@@ -658,7 +658,7 @@ export interface PastResult {
   details: Record<string, unknown> | null;
 }
 
-/** Slow down on the path and wait there. */
+/** Slow down on the path and wait there; `goal_id` as of `PlayingRequest`. */
 export interface PauseRequest {
   /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
   transaction?: string | null;
@@ -666,6 +666,7 @@ export interface PauseRequest {
   expires_at?: number | null;
   /** What was given to the client with control of the robot, where that is required. */
   lease?: string | null;
+  goal_id?: string | null;
 }
 
 /** The joint that worked hardest for what it may. */
@@ -717,6 +718,8 @@ export interface PlayingGoal {
   /** Those that it moves. */
   joints: string[];
   state: State;
+  /** Of a motion, as it was asked for last; 1 is the file's. */
+  speed: number | null;
   /** Whether it plays beside others, on joints of its own, or is added to them. */
   beside: boolean;
   /** Whether it is added to what plays, or is held. */
@@ -764,7 +767,7 @@ export interface PrepareRequest {
   expires_s?: number;
 }
 
-/** What the goal that plays does now. */
+/** What the goal does now. */
 export interface ProgressAnswer {
   state: State;
   goal_id: string;
@@ -987,7 +990,7 @@ export interface ResultReport {
   stamp_utc: string;
 }
 
-/** Go on along the path. */
+/** Go on along the path; `goal_id` as of `PlayingRequest`. */
 export interface ResumeRequest {
   /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
   transaction?: string | null;
@@ -995,6 +998,7 @@ export interface ResumeRequest {
   expires_at?: number | null;
   /** What was given to the client with control of the robot, where that is required. */
   lease?: string | null;
+  goal_id?: string | null;
 }
 
 /** What a robot does now; from `frame` on only with a motion, and `follow` only while it follows. */
@@ -1096,6 +1100,7 @@ export interface SeekRequest {
   expires_at?: number | null;
   /** What was given to the client with control of the robot, where that is required. */
   lease?: string | null;
+  goal_id?: string | null;
   frame?: number | null;
   time?: number | null;
   marker?: string | null;
@@ -1114,13 +1119,13 @@ export interface SequenceRequest {
   on_busy?: "reject" | "queue" | "replace" | "beside" | "blend";
 }
 
-/** At what speed the goal plays from now on. */
+/** At what speed a goal plays from now on. */
 export interface SpeedAnswer {
   speed: number;
   goal_id: string;
 }
 
-/** Play at another speed from now on; 1 is the file's. */
+/** Play at another speed from now on; 1 is the file's. `goal_id` as of `PlayingRequest`. */
 export interface SpeedRequest {
   /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
   transaction?: string | null;
@@ -1128,6 +1133,7 @@ export interface SpeedRequest {
   expires_at?: number | null;
   /** What was given to the client with control of the robot, where that is required. */
   lease?: string | null;
+  goal_id?: string | null;
   speed: number;
 }
 

@@ -92,7 +92,8 @@ async def act(registry: RobotRegistry, random: np.random.Generator, goals: list[
         else:
             verb = str(random.choice(["pause", "resume", "speed", "seek"]))
             values = {"speed": {"speed": speed}, "seek": {"time": float(random.uniform(0.0, 0.5))}}
-            await ask(registry, verb, **values.get(verb, {}))
+            named = {"goal_id": str(random.choice(goals))} if goals and random.integers(2) else {}
+            await ask(registry, verb, **values.get(verb, {}), **named)
             return f"{verb} accepted"
     return kind
 

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from ..reports import ClockReport
-from . import playing, stopping
+from . import stopping
 from .playing import MotionRequest
 from .verb import LONGEST_LEASE, MOST_BYTES, Holder, MotionName, Request, UnixTime, Verb
 
@@ -146,6 +146,14 @@ class GroupPlayAnswer(TypedDict):
     robots: list[str]
 
 
+class PauseGroupRequest(Request):
+    """Slow all robots down on their paths, and wait there."""
+
+
+class ResumeGroupRequest(Request):
+    """Let all robots go on along their paths."""
+
+
 class MemberAnswer(TypedDict):
     """What a robot has answered; `data` where it has accepted the command, else `code` and `error`."""
 
@@ -168,7 +176,7 @@ GROUP_VERBS = {
     ),
     "stop": Verb("stop", stopping.StopRequest, GroupAnswer, begins=False, interferes=False, stops=True),
     "estop": Verb("estop", stopping.EstopRequest, GroupAnswer, begins=False, interferes=False, stops=True),
-    "pause": Verb("pause", playing.PauseRequest, GroupAnswer, begins=False, interferes=False),
-    "resume": Verb("resume", playing.ResumeRequest, GroupAnswer, begins=True, interferes=False),
+    "pause": Verb("pause", PauseGroupRequest, GroupAnswer, begins=False, interferes=False),
+    "resume": Verb("resume", ResumeGroupRequest, GroupAnswer, begins=True, interferes=False),
 }
 """What a group of robots can be asked for by HTTP."""

@@ -151,33 +151,42 @@ class GoalAnswer(TypedDict):
     """Its place in the queue."""
 
 
-class PauseRequest(Request):
-    """Slow down on the path and wait there."""
+class PlayingRequest(Request):
+    """Change how a goal plays: that of `goal_id` alone, or the one that plays, without those beside it."""
+
+    goal_id: Name | None = None
 
 
-class ResumeRequest(Request):
-    """Go on along the path."""
+class PauseRequest(PlayingRequest):
+    """Slow down on the path and wait there; `goal_id` as of `PlayingRequest`."""
 
 
-class SpeedRequest(Request):
-    """Play at another speed from now on; 1 is the file's."""
+class ResumeRequest(PlayingRequest):
+    """Go on along the path; `goal_id` as of `PlayingRequest`."""
+
+
+class SpeedRequest(PlayingRequest):
+    """Play at another speed from now on; 1 is the file's. `goal_id` as of `PlayingRequest`."""
 
     speed: Speed
 
 
-class SeekRequest(PlaceRequest, Request):
-    """Go to another place of the motion, by a way of its own, and play on from there if it played."""
+class SeekRequest(PlaceRequest, PlayingRequest):
+    """Go to another place of the motion, by a way of its own, and play on from there if it played.
+
+    `goal_id` as of `PlayingRequest`.
+    """
 
 
 class ProgressAnswer(TypedDict):
-    """What the goal that plays does now."""
+    """What the goal does now."""
 
     state: State
     goal_id: str
 
 
 class SpeedAnswer(TypedDict):
-    """At what speed the goal plays from now on."""
+    """At what speed a goal plays from now on."""
 
     speed: float
     goal_id: str

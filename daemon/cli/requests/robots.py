@@ -28,11 +28,12 @@ app = typer.Typer()
 PLAIN = {
     "enable": "Switch torque on, holding where the joints are.",
     "disable": "Switch torque off, while no motion plays.",
-    "pause": "Slow down on the path and wait there.",
-    "resume": "Go on along the path.",
     "reset": "Leave the emergency stop or a fault.",
 }
 """Requests that take nothing but the robot."""
+GoalId = Annotated[
+    str | None, typer.Option("--goal", metavar="ID", help="This goal alone, of several that play at once.")
+]
 LISTING_S = 0.5
 """So long the list of motions of a robot may take, which brokers keep."""
 
@@ -48,6 +49,28 @@ def _add_plain(verb: str, text: str) -> None:
 
 for plain_verb, plain_text in PLAIN.items():
     _add_plain(plain_verb, plain_text)
+
+
+def _ask_of_goal(
+    client: Client, robot: str, verb: str, goal: str | None, body: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    return ask(client, robot, verb, (body or {}) | ({} if goal is None else {"goal_id": goal}))
+
+
+@app.command()
+@asks_a_daemon
+def pause(robot: RobotName, *, goal: GoalId = None, client: Client, json: AsJson = False) -> None:
+    """Slow down on the path and wait there."""
+    answer = _ask_of_goal(client, robot, "pause", goal)
+    say(answer, f"{robot}: {answer['state']}", json=json)
+
+
+@app.command()
+@asks_a_daemon
+def resume(robot: RobotName, *, goal: GoalId = None, client: Client, json: AsJson = False) -> None:
+    """Go on along the path."""
+    answer = _ask_of_goal(client, robot, "resume", goal)
+    say(answer, f"{robot}: {answer['state']}", json=json)
 
 
 @app.command()
@@ -92,6 +115,7 @@ def seek(
     robot: RobotName,
     place: Annotated[str, typer.Argument(help="A frame (120), a time (1.5s) or a marker of the motion.")],
     *,
+    goal: GoalId = None,
     client: Client,
     json: AsJson = False,
 ) -> None:
@@ -99,7 +123,7 @@ def seek(
 
     If it played, it plays on from there.
     """
-    answer = ask(client, robot, "seek", place_of(place))
+    answer = _ask_of_goal(client, robot, "seek", goal, place_of(place))
     say(answer, f"{robot}: {answer['state']}", json=json)
 
 
@@ -156,11 +180,12 @@ def speed(
     robot: RobotName,
     factor: Annotated[float, typer.Argument(parser=read_speed, help="0.1 to 10; 1 is the file's own.")],
     *,
+    goal: GoalId = None,
     client: Client,
     json: AsJson = False,
 ) -> None:
     """Play at another speed from now on."""
-    answer = ask(client, robot, "speed", {"speed": factor})
+    answer = _ask_of_goal(client, robot, "speed", goal, {"speed": factor})
     say(answer, f"{robot}: speed {answer['speed']:g}", json=json)
 
 

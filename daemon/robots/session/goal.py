@@ -42,6 +42,8 @@ class Goal(ABC):
         Whether it plays beside others, on joints of its own.
     is_stopped : bool
         Whether it was stopped, and not all that plays.
+    resumed : int
+        The number of the last command to go on from a pause.
     """
 
     goal_id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -52,6 +54,7 @@ class Goal(ABC):
     transaction: str | None = None
     is_beside: bool = False
     is_stopped: bool = False
+    resumed: int = 0
 
     @property
     @abstractmethod

@@ -215,7 +215,7 @@ class RobotSession:
         self._robot, self._on_end, self._on_exit, self._outlet = robot, on_end, on_exit, outlet
         self._pending: list[Pending] = []
         self._exit: Exit | None = None
-        self._lost = self._unsettled = self._resumed = 0
+        self._lost = self._unsettled = 0
         self._blend_speed = 0.0
         self._claimed: Goal | None = None
         self._awaited = ""
@@ -253,6 +253,13 @@ class RobotSession:
     def goals(self) -> list[Goal]:
         """All that plays, what plays beside others last."""
         return [self.goal, *self.beside] if self.goal else [*self.beside]
+
+    def state_of(self, goal: Goal) -> State:
+        """Return what a goal that plays does; one that was just sent is on its way."""
+        known = self.known
+        own = known.beside.get(goal.goal_id) if goal.is_beside else known.state
+        has_begun = goal.is_beside or known.goal_id == goal.goal_id
+        return State(own) if own and has_begun else State.APPROACHING
 
     @property
     def rate_hz(self) -> float | None:
@@ -458,13 +465,14 @@ class RobotSession:
     def _flow(self, before: Goal, goal: Goal, ended: messages.Ended) -> None:
         """Go on with a goal that has begun; what was asked of the one before, it does."""
         self.goal, self.flowed = goal, before
+        goal.resumed = before.resumed
         self._outlet.report_result(before, ended, "queue")
         self._outlet.flow(goal)
         for pending in self._pending:
             if isinstance(pending, Pause) and pending.goal is before:
                 pending.goal = goal
             elif isinstance(pending, Seek) and pending.goal is before and pending.goes_on:
-                self._resumed = self._send(messages.Resume())
+                goal.resumed = self._send(messages.Resume())
         for removed in [one for one in self._removed if one.goal is goal]:
             self._removed.remove(removed)
             self._stop(messages.Stop(removed.code, removed.reason))
@@ -710,8 +718,11 @@ class RobotSession:
     @property
     def _may_be_followed(self) -> bool:
         """Whether something plays that nothing has ended yet."""
-        goal = self.goal
-        return goal is not None and goal.number > self.stopped and not goal.is_stopped
+        return self.goal is not None and self._goes_on(self.goal)
+
+    def _goes_on(self, goal: Goal) -> bool:
+        """Whether a goal plays that nothing has ended yet."""
+        return goal in self.goals and goal.number > self.stopped and not goal.is_stopped
 
     def move(self, goal_id: str, place: int) -> None:
         """Let a goal wait at another place, from 1; beyond the last it is the last.
@@ -903,26 +914,28 @@ class RobotSession:
         return self._settle(messages.Disable(), "torque off")
 
     def pause(self, goal: Goal) -> Pause:
-        """Slow down on the path and wait there; a seek stays where it leads to."""
-        for pending in self._pending:
-            if isinstance(pending, Seek):
-                pending.goes_on = False
-        pause = Pause("rest", goal=goal, number=self._send(messages.Pause()))
+        """Slow down on a goal's path and wait there; a seek stays where it leads to."""
+        for seek in self._seeks_of(goal):
+            seek.goes_on = False
+        pause = Pause("rest", goal=goal, number=self._send(messages.Pause(_beside(goal))))
         self._pending.append(pause)
         return pause
 
-    def resume(self, expires_at: float | None = None) -> int:
-        """Go on along the path, but not after a Unix time in s; on the way of a seek, once it is there."""
-        for pending in self._pending:
-            if isinstance(pending, Seek) and not pending.is_sent:
-                pending.goes_on = True
+    def resume(self, goal: Goal, expires_at: float | None = None) -> int:
+        """Go on along a goal's path, but not after a Unix time in s; on a seek's way, once it is there."""
+        for seek in self._seeks_of(goal):
+            if not seek.is_sent:
+                seek.goes_on = True
                 return 0
-        self._resumed = self._send(messages.Resume(expires_at))
-        return self._resumed
+        goal.resumed = self._send(messages.Resume(expires_at, _beside(goal)))
+        return goal.resumed
+
+    def _seeks_of(self, goal: Goal) -> list[Seek]:
+        return [pending for pending in self._pending if isinstance(pending, Seek) and pending.goal is goal]
 
     def set_speed(self, goal: MotionGoal, speed: float, clock_acceleration: float) -> int:
         """Play a goal at another speed from now on; a blend is planned again, if that is too fast for it."""
-        if self.chained is not None and speed > self._blend_speed:
+        if self.chained is not None and goal is self.goal and speed > self._blend_speed:
             self._unchain(self.chained)
         number = self._send(messages.Speed(speed, clock_acceleration, goal.goal_id))
         self._advance()
@@ -935,11 +948,12 @@ class RobotSession:
 
         Raises RequestError: BUSY, if it is on the way to another place.
         """
-        if any(isinstance(pending, Seek) for pending in self._pending):
+        if self._seeks_of(goal):
             problem, fix = "on the way to another place already", "wait for it"
             raise RequestError("BUSY", self._robot, problem, hint=fix)
-        goes_on = self.state not in {State.PAUSING, State.PAUSED} or not self.is_obeyed(self._resumed)
-        number = self._send(messages.Pause())
+        is_paused = self.state_of(goal) in {State.PAUSING, State.PAUSED}
+        goes_on = not is_paused or not self.is_obeyed(goal.resumed)
+        number = self._send(messages.Pause(_beside(goal)))
         seek = Seek("rest", goal=goal, row=row, goes_on=goes_on, number=number, expires_at=expires_at)
         self._pending.append(seek)
         return seek
@@ -1032,17 +1046,19 @@ class RobotSession:
         self._outlet.wake()
 
     def _look_at_pause(self, pause: Pause) -> None:
-        goes_on = self.goal is not pause.goal or self._resumed > pause.number
-        if self.is_obeyed(pause.number) and (goes_on or self.state in AT_REST):
+        goal = pause.goal
+        goes_on = goal not in self.goals or goal.resumed > pause.number
+        if self.is_obeyed(pause.number) and (goes_on or self.state_of(goal) in AT_REST):
             pause.outcome = {}
 
     def _look_at_seek(self, seek: Seek) -> None:
+        state = self.state_of(seek.goal)
         if seek.is_sent:
             seek.outcome = {} if self.is_obeyed(seek.number) else None
-        elif self.goal is not seek.goal or not self._may_be_followed or self.state is State.STOPPING:
+        elif not self._goes_on(seek.goal) or state is State.STOPPING:
             ended = f"{seek.goal.motion} ended before"
             seek.outcome = RequestError("NOT_PLAYING", self._robot, ended, hint="play it again")
-        elif self.is_obeyed(seek.number) and self.state is State.PAUSED and self.known.reference is not None:
+        elif self.is_obeyed(seek.number) and state is State.PAUSED and self.known.reference is not None:
             try:
                 seek.number = self._note_sent(self._outlet.seek(seek, self.known.reference))
             except RequestError as error:
@@ -1067,3 +1083,8 @@ class RobotSession:
                     leaving.goal = self.goal
                 except RequestError as error:
                     self.end_exit(str(error))
+
+
+def _beside(goal: Goal) -> str | None:
+    """Return whose a command is: a goal's that plays beside others; None for what else plays by then."""
+    return goal.goal_id if goal.is_beside else None

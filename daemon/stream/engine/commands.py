@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .actuators import Actuators
     from .following import Following
     from .layers import Layers
+    from .player import Player
     from .teaching import Teaching
     from .watch import Watch
 
@@ -65,7 +66,7 @@ class CommandHandler:
         refused: list[messages.Ended],
     ) -> None:
         self._layers, self._teaching, self._actuators = layers, teaching, actuators
-        player = self._player = layers.base
+        self._player = layers.base
         self._following = following
         self._watch, self._schedule = watch, schedule
         self._report, self._refused = report, refused
@@ -73,7 +74,6 @@ class CommandHandler:
         self._acts: dict[type, Callable[[], None]] = {
             messages.Heartbeat: lambda: None,
             messages.Disable: self._disable,
-            messages.Pause: player.pause,
             messages.Estop: layers.estop,
             messages.Reset: self._reset,
             messages.Shutdown: lambda: self.shut_down("the daemon shuts down"),
@@ -125,6 +125,8 @@ class CommandHandler:
                 self._follow(command)
             case messages.Target() | messages.Chunk() | messages.FollowStop():
                 self._following.take(command)
+            case messages.Pause():
+                self._pause(command)
             case messages.Unchain():
                 self._player.unchain(command.goal_id)
             case _:
@@ -195,11 +197,34 @@ class CommandHandler:
 
     # -- motion ---------------------------------------------------------------------------------------------
 
+    def _pause(self, pause: messages.Pause) -> None:
+        if (player := self._layers.player_of(pause.goal_id)) is not None:
+            player.pause()
+
     def _resume(self, resume: messages.Resume) -> None:
-        player = self._player
+        player = self._layers.player_of(resume.goal_id)
         if late := _expired(resume.expires_at):
             self._report(messages.Happened("warning", f"not resumed; it {late}"))
-            return
+        elif player is self._player:
+            self._resume_base(player)
+        elif player is not None and not self._stop_moved(player):
+            player.resume()
+
+    def _stop_moved(self, player: Player) -> bool:
+        """Stop a goal that is paused beside others if its joints were moved; return whether they were.
+
+        The way back would have to be planned with all that plays.
+        """
+        layers = self._layers
+        if player.state is not State.PAUSED or (layers.addition and player is layers.addition.player):
+            return False
+        found = self._watch.moved(layers.joints_of(player))
+        if found is not None:
+            refusal = f"{_moved(found)}; beside others it does not go back; look for what moved it"
+            player.stop(ResultCode.PATH_TOLERANCE_VIOLATED, refusal, found)
+        return found is not None
+
+    def _resume_base(self, player: Player) -> None:
         if player.slowing and not self._layers.any:  # in full motion, the checks must not forget
             self._watch.start_motion()
         if player.state is not State.PAUSED or player.execution is None:
@@ -400,30 +425,35 @@ class CommandHandler:
             player.unblended.append((play.goal_id, reason))
 
     def _set_speed(self, speed: messages.Speed) -> None:
-        playing = self._player.execution
-        if playing is not None and speed.goal_id in {None, playing.goal_id}:
-            self._player.set_speed(speed.speed, speed.clock_acceleration)
+        if (player := self._layers.player_of(speed.goal_id)) is not None:
+            player.set_speed(speed.speed, speed.clock_acceleration)
 
     def _seek(self, seek: messages.Seek, fd: int) -> None:
-        player = self._player
-        sought = player.execution is not None and player.execution.goal_id == seek.goal_id
-        held = ~self._layers.taken
-        if not sought or (player.position != np.array(seek.start))[held].any():
-            message = "the robot is not where the way was planned from; ask again"
-            self._report(messages.Happened("not_sought", message))
-            return
-        if late := _expired(seek.expires_at):
-            self._report(messages.Happened("not_sought", f"it {late}"))
-            return
-        track = map_shared(fd)
-        back, refusal = self._plan_back(player.position, track.rate_hz)
+        layers = self._layers
+        player, refusal = layers.player_of(seek.goal_id), ""
+        if player is None or (player.position != np.array(seek.start))[layers.joints_of(player)].any():
+            refusal = "the robot is not where the way was planned from; ask again"
+        elif late := _expired(seek.expires_at):
+            refusal = f"it {late}"
+        elif player is self._player:
+            refusal = self._seek_base(seek, map_shared(fd))
+        elif not self._stop_moved(player):
+            player.seek(map_shared(fd), seek.row, _total(seek.turned, None), goes_on=seek.goes_on)
         if refusal:
             self._report(messages.Happened("not_sought", refusal))
-            return
-        self._watch.start_motion()
+
+    def _seek_base(self, seek: messages.Seek, track: Track) -> str:
+        """Let the base go to a row, or return why not."""
+        player = self._player
+        back, refusal = self._plan_back(player.position, track.rate_hz)
+        if refusal:
+            return refusal
+        if not self._layers.any:
+            self._watch.start_motion()
         turned = _total(seek.turned, back.turned if back else None)
         player.seek(back.before(track) if back else track, seek.row, turned, goes_on=seek.goes_on)
         self._go_back(back)
+        return ""
 
 
 class _Back(NamedTuple):

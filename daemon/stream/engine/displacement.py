@@ -100,6 +100,11 @@ class Displacement:
             held = np.abs(mean) <= self._near if bounded else np.isfinite(mean)
             np.copyto(self.ordinary, mean, where=held)
 
+    def far(self, reference: Floats, measured: Floats) -> Booleans:
+        """Return which joints are further from a setpoint than an error that holds them, shape (joints,)."""
+        far: Booleans = np.abs(reference - measured) > self._near  # a measured NaN is not
+        return far & ~self._may_move
+
     def begin_from(
         self, reference: Floats, measured: Floats, moving: Booleans | None = None
     ) -> Floats | None:

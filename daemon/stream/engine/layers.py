@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from .execution import Execution, Result
 
-SETTLE = Phase.SETTLE  # members of enums are slow to look up in every tick
+# Members of enums are slow to look up in every tick.
+SETTLE, PAUSED = Phase.SETTLE, State.PAUSED
 
 
 class Layer:
@@ -85,8 +86,9 @@ class Addition(Layer):
     @property
     def state(self) -> State:
         """What it does; it stops until its weight has gone."""
-        gone = self.player.halted or self.player.execution is not None
-        return self.player.state if gone else State.STOPPING
+        player = self.player
+        fades = player.execution is None or player.phase is SETTLE
+        return State.STOPPING if fades and not player.halted else player.state
 
     @property
     def is_over(self) -> bool:
@@ -146,14 +148,37 @@ class Layers:
 
     @property
     def state(self) -> State:
-        """The robot's state: the base's, unless only layers play."""
+        """The robot's state: the base's; where only layers play, that of the first which is not paused."""
         base = self.base
-        return base.state if base.active or base.halted or not self.any else self._playing[0].state
+        if base.active or base.halted or not self.any:
+            return base.state
+        return next((layer.state for layer in self._playing if layer.state is not PAUSED), PAUSED)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether something plays, and all of that is paused; what is added may come or go meanwhile."""
+        base = self.base
+        if not self.any:
+            return base.state is PAUSED
+        rests = self.addition is None and (base.state is PAUSED or not base.active)
+        return rests and all(layer.state is PAUSED for layer in self._playing)
 
     @property
     def states(self) -> dict[str, str]:
         """The state of each layer, by the id of its goal."""
         return {layer.goal_id: layer.state for layer in self._playing}
+
+    def player_of(self, goal_id: str | None) -> Player | None:
+        """Return what plays a goal, the base without an id; None where it has ended."""
+        playing = self.base.execution
+        if goal_id is None or (playing is not None and playing.goal_id == goal_id):
+            return self.base
+        return next((layer.player for layer in self._playing if layer.goal_id == goal_id), None)
+
+    def joints_of(self, player: Player) -> Booleans:
+        """Return the joints that a player moves by itself, shape (joints,)."""
+        own = (layer.driven for layer in self._playing if layer.player is player)
+        return next(own, ~self.taken)
 
     def parts(self) -> Iterator[tuple[Player, Booleans]]:
         """Yield all players, and which joints are none of theirs, shape (joints,)."""

@@ -82,7 +82,6 @@ log = logging.getLogger(__name__)
 
 LEAST_SUSPEND_S = 0.01
 """Less is the time between two looks at clocks."""
-PAUSED = State.PAUSED  # members of enums are slow to look up in every tick
 
 
 class StreamLoop:
@@ -164,7 +163,7 @@ class StreamLoop:
         elif schedule.looks > 1 and not self._look_around():
             lateness_s = 0.0
         else:
-            due, lateness_s = schedule.wait(paused=player.state is PAUSED and not self._layers.any)
+            due, lateness_s = schedule.wait(paused=self._layers.is_paused)
             if due > 1:
                 self._refuse_late(lateness_s)
         if (suspended_s := self.clock.suspended_s() - self._suspended_s) > LEAST_SUSPEND_S:
@@ -184,11 +183,10 @@ class StreamLoop:
         Returns whether there is a row to wait for; False where a tick is due at once, as the motion has
         ended.
         """
-        player, layers, schedule = self.player, self._layers, self.schedule
+        layers, schedule = self._layers, self.schedule
         look, grids = 1, schedule.grids
         while look < schedule.looks and layers.active:
-            paused = player.state is PAUSED and not layers.any
-            is_due = schedule.wait_for_look(look, self._daemon, paused=paused)
+            is_due = schedule.wait_for_look(look, self._daemon, paused=layers.is_paused)
             self._take_commands()
             if not layers.active or schedule.grids != grids:
                 return False
@@ -204,8 +202,8 @@ class StreamLoop:
     def _refuse_late(self, lateness_s: float) -> None:
         """Slow down after a tick that came later than `max_lateness_s`."""
         allowed_s = self.schedule.max_lateness_s
-        player = self.player
-        rests = player.clock.at_rest and player.pursuit is None and not self._layers.any
+        player, layers = self.player, self._layers
+        rests = layers.is_paused or (player.clock.at_rest and player.pursuit is None and not layers.any)
         if lateness_s > allowed_s and not rests:
             message = (
                 f"a tick came {lateness_s:.3f} s late; max_lateness_s is {allowed_s:g} s; "

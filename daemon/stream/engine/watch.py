@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -238,3 +238,12 @@ class Watch:
             return None
         moving = self._moving | self._layers.driven  # those that have just come to rest are looked at later
         return self._displacement.begin_from(self._player.position, self._actuators.measured, moving)
+
+    def moved(self, joints: Booleans) -> dict[str, Any] | None:
+        """Return which of some joints at rest, shape (joints,), was moved furthest, and how far.
+
+        None where none is further from its setpoint than an error that may hold it there.
+        """
+        held, measured = self._actuators.record["reference_position"], self._actuators.measured
+        moved = self._displacement.far(held, measured) & joints
+        return self.ways.describe(np.where(moved, measured, held), held) if moved.any() else None

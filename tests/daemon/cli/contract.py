@@ -73,6 +73,13 @@ async def one_goal_is_stopped_by_its_id(daemon: Any) -> None:
     await daemon.until("playing")
     busy = "arm: busy with long; short moves joint 'shoulder', too; play it afterwards, or replace that\n"
     assert await daemon.cli("play", "arm", "short", "--beside") == (1, "", busy)
+    assert await daemon.cli("speed", "arm", "0.2", "--goal", goal) == (0, "arm: speed 0.2\n", "")
+    assert await daemon.cli("pause", "arm", "--goal", goal) == (0, "arm: paused\n", "")
+    sought = await daemon.cli("seek", "arm", "1s", "--goal", goal)
+    assert sought == (0, "arm: approaching\n", "")
+    assert await daemon.cli("resume", "arm", "--goal", goal) == (0, "arm: approaching\n", "")
+    gone = "arm: no goal 'none' plays; it waits, has ended or never was\n"
+    assert await daemon.cli("pause", "arm", "--goal", "none") == (1, "", gone)
     stopped = await daemon.cli("stop", "arm", "--goal", goal)
     assert stopped == (0, f"arm: goal {goal} ends; the robot is stopping\n", "")
     await daemon.until("idle")

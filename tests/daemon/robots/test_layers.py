@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +43,14 @@ async def beside(rig: Rig, registry: RobotRegistry, base: str = "wave", other: s
     goals = [await play(registry, base)]
     await rig.until_state("playing")
     return [*goals, await play(registry, other, on_busy="beside")]
+
+
+async def until_both_play(rig: Rig) -> None:
+    await rig.until("state", lambda data: states_of(data) == ["playing", "playing"], len(rig.reports) - 1)
+
+
+def states_of(data: Any) -> list[str]:
+    return [goal["state"] for goal in data["goals"]]
 
 
 async def codes(rig: Rig, goals: list[str]) -> list[str]:
@@ -195,6 +204,115 @@ async def test_a_pause_is_of_the_motion_and_lets_the_other_play_on(rig: Rig) -> 
         assert await codes(rig, goals) == ["SUCCESSFUL", "SUCCESSFUL"]
 
 
+@pytest.mark.parametrize("which", [0, 1])
+async def test_one_goal_is_paused_and_resumed_while_the_other_plays_on(rig: Rig, which: int) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry, "wave", "hold")
+        await until_both_play(rig)
+        paused = await ask(registry, "pause", goal_id=goals[which])
+        status = await ask(registry, "status")
+        resumed = await ask(registry, "resume", goal_id=goals[which])
+        assert await codes(rig, goals) == ["SUCCESSFUL", "SUCCESSFUL"]
+    assert paused == {"state": "paused", "goal_id": goals[which]}
+    states = ["playing", "playing"]
+    states[which] = "paused"
+    assert states_of(status) == states
+    assert resumed == {"state": "playing", "goal_id": goals[which]}
+
+
+async def test_what_is_paused_alone_leaves_the_robot_paused_and_its_joints_busy(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry, "nod", "hold")
+        await ask(registry, "pause", goal_id=goals[1])
+        assert await codes(rig, goals[:1]) == ["SUCCESSFUL"]
+        status = await ask(registry, "status")
+        busy = await refused(registry, "play", motion="grip", on_busy="beside")
+        base = await refused(registry, "resume")
+        goals.append(await play(registry, "nod"))
+        assert await codes(rig, goals[2:]) == ["SUCCESSFUL"]
+        await ask(registry, "resume", goal_id=goals[1])
+        assert await codes(rig, goals) == ["SUCCESSFUL"] * 3
+    assert (status["state"], status["goals"][0]["state"]) == ("paused", "paused")
+    hint = "play it afterwards, or replace that"
+    assert busy == ("BUSY", f"arm: busy with hold; grip moves joint 'elbow', too; {hint}")
+    assert base == ("NOT_PLAYING", "arm: nothing to resume; the robot is paused; play first")
+
+
+@pytest.mark.parametrize("which", [0, 1])
+async def test_one_goal_is_slowed_and_the_state_shows_it(rig: Rig, which: int) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry, "wave", "hold")
+        answer = await ask(registry, "speed", speed=2.0, goal_id=goals[which])
+        status = await ask(registry, "status")
+        assert await codes(rig, goals) == ["SUCCESSFUL", "SUCCESSFUL"]
+    assert answer == {"speed": 2.0, "goal_id": goals[which]}
+    assert [goal["speed"] for goal in status["goals"]] == [2.0 if k == which else 1.0 for k in range(2)]
+    lasted_s = {data["goal_id"]: data["timing"]["ticks"] / RATE_HZ for data in rig.reports_on("result")}
+    own_s = (4.0, 8.0)
+    assert lasted_s[goals[which]] < 0.7 * own_s[which]
+    assert lasted_s[goals[1 - which]] > 0.99 * own_s[1 - which]
+
+
+@pytest.mark.parametrize("paused", [True, False])
+async def test_one_goal_goes_to_another_place_while_the_other_plays_on(rig: Rig, *, paused: bool) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry, "wave", "hold")
+        if paused:
+            await ask(registry, "pause", goal_id=goals[1])
+        await ask(registry, "seek", time=7.9, goal_id=goals[1])
+        await rig.until("state", lambda data: states_of(data) == ["playing", "approaching"])
+        if paused:
+            await rig.until(
+                "state", lambda data: states_of(data) == ["playing", "paused"], len(rig.reports) - 1
+            )
+            await ask(registry, "resume", goal_id=goals[1])
+        assert await codes(rig, goals) == ["SUCCESSFUL", "SUCCESSFUL"]
+    assert [data["goal_id"] for data in rig.reports_on("result")] == goals[::-1]
+
+
+VERBS: dict[str, dict[str, Any]] = {"pause": {}, "resume": {}, "speed": {"speed": 0.5}, "seek": {"time": 0.0}}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+async def test_a_goal_that_does_not_play_is_refused_by_its_id(rig: Rig, verb: str) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry)
+        waiting = await play(registry, "nod", on_busy="queue")
+        await codes(rig, goals[1:])
+        for goal in (goals[1], waiting):
+            assert await refused(registry, verb, goal_id=goal, **VERBS[verb]) == (
+                "UNKNOWN_GOAL",
+                f"arm: no goal '{goal}' plays; it waits, has ended or never was",
+            )
+        assert await codes(rig, [*goals, waiting]) == ["SUCCESSFUL"] * 3
+
+
+@pytest.mark.parametrize("verb", ["pause", "seek"])
+async def test_a_goal_that_ends_before_it_is_at_rest_is_refused_by_its_id(rig: Rig, verb: str) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry)
+        await until_both_play(rig)
+        await asyncio.sleep(0.95)  # of the second that it lasts
+        assert await refused(registry, verb, goal_id=goals[1], **VERBS[verb]) == (
+            "UNKNOWN_GOAL",
+            f"arm: no goal '{goals[1]}' plays; it waits, has ended or never was",
+        )
+        assert await codes(rig, goals) == ["SUCCESSFUL", "SUCCESSFUL"]
+
+
+async def test_a_stop_for_a_goal_ends_what_it_was_asked_before(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await beside(rig, registry, "wave", "hold")
+        await until_both_play(rig)
+        paused = asyncio.create_task(ask(registry, "pause", goal_id=goals[1]))
+        sought = asyncio.create_task(refused(registry, "seek", goal_id=goals[1], time=0.0))
+        await asyncio.sleep(0.02)
+        await ask(registry, "stop", goal_id=goals[1])
+        assert (await paused)["state"] == "stopping"
+        assert await sought == ("NOT_PLAYING", "arm: hold ended before; play it again")
+        assert await codes(rig, goals) == ["SUCCESSFUL", "CANCELED"]
+
+
 async def test_the_daemon_ends_once_all_have_come_to_rest(rig: Rig) -> None:
     rig.robot["on_exit"] = "release"
     async with rig.running() as registry:
@@ -319,3 +437,27 @@ async def test_what_ends_all_ends_what_is_added(limited: Rig, verb: str) -> None
         goals = [await play(registry, "wave"), await play(registry, "idle", additive=True, loop="forever")]
         await ask(registry, verb)
         assert await codes(limited, goals) == [ENDS[verb]] * 2
+
+
+async def test_what_is_added_is_paused_and_resumed_but_neither_sought_nor_slowed(limited: Rig) -> None:
+    async with limited.running() as registry:
+        await limited.until_state("idle")
+        goals = [await play(registry, "wave"), await play(registry, "idle", additive=True, loop="forever")]
+        await limited.until_state("playing")
+        paused = await ask(registry, "pause", goal_id=goals[1])
+        resumed = await ask(registry, "resume", goal_id=goals[1])
+        slowed = await refused(registry, "speed", goal_id=goals[1], speed=0.5)
+        sought = await refused(registry, "seek", goal_id=goals[1], time=0.5)
+        assert await codes(limited, goals[:1]) == ["SUCCESSFUL"]
+        await ask(registry, "stop")
+        assert await codes(limited, goals) == ["SUCCESSFUL", "CANCELED"]
+    assert [answer["state"] for answer in (paused, resumed)] == ["paused", "playing"]
+    why = "idle is added, and its sum was checked as it began"
+    assert slowed == (
+        "NOT_ALLOWED",
+        f"arm: its speed stays as it is; {why}; stop it, and add it at another speed",
+    )
+    assert sought == (
+        "NOT_ALLOWED",
+        f"arm: it stays on its path; {why}; stop it, and add it from another place",
+    )

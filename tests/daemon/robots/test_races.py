@@ -61,7 +61,7 @@ def from_a_pause(*delays: int) -> Halves:
         cast("Any", halves.session.goal), 1.0, RAMP
     )  # so that a notice of the pause is under way
     halves.step()
-    halves.session.resume()
+    halves.session.resume(halves.session.goal)
     return halves
 
 

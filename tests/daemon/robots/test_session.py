@@ -252,7 +252,7 @@ def test_a_resume_on_the_way_of_a_seek_lets_the_motion_go_on_from_there(ticks: i
     halves.until(State.PAUSED)
     seek = session.seek(cast("MotionGoal", session.goal), ROWS - 2)
     halves.run(ticks)
-    session.resume()
+    session.resume(session.goal)
     halves.run_out()
     assert (pause.outcome, seek.outcome) == ({}, {})
     assert results(halves) == [("wave 1", "SUCCESSFUL", WELL, "hold")]

@@ -81,6 +81,7 @@ class Asked:
     needs_control: bool = False
     is_beside: bool = False
     is_stopped: bool = False
+    resumed: int = 0
 
     def why_not_beside(self, _other: Asked) -> str:
         """There is one joint alone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.ring import slices
 from motiond.daemon.ipc.states import State
+from motiond.daemon.trajectory import Track, share
 from motiond.daemon.trajectory.route import Passes
-from tests.daemon.stream.test_loop import ROWS, START, Bench, setup_of
+from tests.daemon.stream.test_loop import RATE_HZ, ROWS, START, Bench, setup_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,6 +41,19 @@ class Stage(Bench):
         self.step(50)
         self.begin("beside", ELBOW, beside, beside=True)
         self.step(20)
+
+    def pause(self, goal_id: str) -> None:
+        """Pause one goal, and wait until it rests."""
+        self.channel.send(messages.Pause(goal_id))
+        self.step_until(lambda: {"base": self.last().state, **self.last().beside}[goal_id] == "paused")
+        self.step(5)
+
+    def seek_beside(self, row: int, start: list[float], way: np.ndarray[Any, Any]) -> None:
+        """Let what plays on the elbow go to a row, on a way that was planned from `start`."""
+        fd = share(Track(way, np.zeros_like(way), np.array(ELBOW), RATE_HZ, 2.0))
+        self.channel.send(messages.Seek("beside", row, start, goes_on=True), (fd,))
+        os.close(fd)
+        self.step()
 
     def setpoints(self) -> np.ndarray[Any, Any]:
         """Return the setpoints since the last time, shape (ticks, joints)."""
@@ -312,6 +327,152 @@ def test_what_follows_targets_has_the_robot_to_itself(stage: Stage) -> None:
     assert stage.codes()["late"] == ("INVALID_GOAL", "the robot is following; it cannot play now")
 
 
+# -- one of several is paused, sought and slowed ------------------------------------------------------------
+
+
+def states(stage: Stage) -> tuple[str, dict[str, str]]:
+    last = stage.last()
+    return last.state, last.beside
+
+
+@pytest.mark.parametrize("goal_id", ["base", "beside"])
+def test_a_pause_for_one_lets_the_other_play_on_and_its_resume_goes_on_from_there(
+    stage: Stage, goal_id: str
+) -> None:
+    stage.begin_both()
+    stage.pause(goal_id)
+    paused, played = ("paused", "playing") if goal_id == "base" else ("playing", "paused")
+    assert states(stage) == (paused, {"beside": played})
+    held = stage.loop.player.position.copy()
+    stage.step(50)
+    own, other = (0, 1) if goal_id == "base" else (1, 0)
+    moved = stage.loop.player.position - held
+    assert moved[own] == 0.0
+    assert moved[other] != 0.0
+    stage.channel.send(messages.Resume(goal_id=goal_id))
+    stage.until_at_rest()
+    setpoints = stage.setpoints()
+    assert stage.codes() == {"base": WELL, "beside": WELL}
+    assert is_in(LONG[:, other], setpoints[:, other])
+    assert setpoints[-1].tolist() == LONG[-1].tolist()
+
+
+def test_what_is_paused_keeps_its_joints_when_all_else_has_ended(stage: Stage) -> None:
+    stage.begin_both(ROWS, LONG)
+    stage.pause("beside")
+    stage.step_until(stage.ended)
+    assert states(stage) == ("paused", {"beside": "paused"})
+    held = stage.loop.player.position.copy()
+    stage.step(500)
+    assert stage.loop.player.position.tolist() == held.tolist()
+    stage.begin("third", ELBOW, LONG, beside=True)
+    refused = ("INVALID_GOAL", "joint 'elbow' moves already; play it afterwards")
+    assert stage.codes() == {"base": WELL, "third": refused}
+    stage.begin("next", SHOULDER, np.linspace(held, [0.9, 1.0], 300))
+    assert states(stage) == ("playing", {"beside": "paused"})
+    stage.channel.send(messages.Resume(goal_id="beside"))
+    stage.until_at_rest()
+    assert stage.codes() == {"base": WELL, "third": refused, "next": WELL, "beside": WELL}
+
+
+def test_a_robot_that_plays_on_beside_what_is_paused_is_not_paused(stage: Stage) -> None:
+    stage.begin_both(ROWS[:60], LONG)
+    stage.step_until(stage.ended)
+    stage.begin("third", SHOULDER, np.linspace(ROWS[59], [0.9, 1.0], 2000), beside=True)
+    stage.step(20)
+    stage.pause("beside")
+    assert states(stage) == ("playing", {"beside": "paused", "third": "playing"})
+
+
+@pytest.mark.parametrize("way", ["a stop for it", "a stop", "an emergency stop"])
+def test_what_is_paused_ends_at_once_by_a_stop(stage: Stage, way: str) -> None:
+    stage.begin_both()
+    stage.pause("beside")
+    stop = {"a stop for it": messages.Stop(goal_id="beside"), "a stop": messages.Stop()}
+    stage.channel.send(stop.get(way, messages.Estop()))
+    stage.step(2)
+    code = "ESTOP" if way == "an emergency stop" else "CANCELED"
+    assert stage.codes()["beside"][0] == code
+
+
+@pytest.mark.parametrize("goal_id", ["base", "beside"])
+def test_another_speed_is_of_one_goal(stage: Stage, goal_id: str) -> None:
+    stage.begin_both()
+    stage.channel.send(messages.Speed(0.5, 4.0, goal_id))
+    stage.step_until(stage.ended)
+    other = "beside" if goal_id == "base" else "base"
+    assert stage.codes() == {other: WELL}
+    stage.until_at_rest()
+    assert stage.codes() == {"base": WELL, "beside": WELL}
+    assert is_in(LONG[:, 1 if other == "beside" else 0], stage.setpoints()[:, 1 if other == "beside" else 0])
+
+
+def test_one_goal_goes_to_another_row_while_the_other_plays_on(stage: Stage) -> None:
+    stage.begin_both()
+    stage.pause("beside")
+    start = stage.last().reference or []
+    way = np.linspace(start, [0.0, LONG[1900, 1]], 200)
+    stage.seek_beside(1900, start, way)
+    assert states(stage) == ("playing", {"beside": "approaching"})
+    stage.step_until(stage.ended)
+    assert stage.codes() == {"beside": WELL}
+    stage.until_at_rest()
+    setpoints = stage.setpoints()
+    assert is_in(way[:, 1], setpoints[:, 1])
+    assert is_in(LONG[:, 0], setpoints[:, 0])
+
+
+def test_nothing_goes_from_where_a_way_was_not_planned(stage: Stage) -> None:
+    stage.begin_both()
+    stage.pause("beside")
+    start = [0.0, 0.1]
+    stage.seek_beside(1900, start, np.array([start]))
+    assert stage.notices_of(messages.Happened)[-1] == messages.Happened(
+        "not_sought", "the robot is not where the way was planned from; ask again"
+    )
+    assert states(stage) == ("playing", {"beside": "paused"})
+
+
+def test_what_is_asked_of_a_goal_that_has_ended_changes_nothing(stage: Stage) -> None:
+    stage.begin_both(LONG, ROWS)
+    stage.step_until(stage.ended)
+    for command in (
+        messages.Pause("beside"),
+        messages.Resume(goal_id="beside"),
+        messages.Speed(0.1, 4.0, "beside"),
+    ):
+        stage.channel.send(command)
+    stage.until_at_rest()
+    assert stage.codes() == {"base": WELL, "beside": WELL}
+    assert is_in(LONG[:, 0], stage.setpoints()[:, 0])
+
+
+def test_a_late_tick_ends_nothing_while_all_is_paused(stage: Stage) -> None:
+    stage.begin_both()
+    for goal_id in ("base", "beside"):
+        stage.pause(goal_id)
+    ENDS["a late tick"][0](stage)
+    stage.step(10)
+    assert (states(stage), stage.codes()) == (("paused", {"beside": "paused"}), {})
+
+
+def test_a_joint_that_was_moved_while_its_goal_was_paused_is_not_pulled_back(stage: Stage) -> None:
+    stage.begin_both()
+    stage.pause("beside")
+    stage.driver.inject({"fault": "displaced", "actuator": "elbow", "by": 0.2})
+    stage.step()
+    stage.channel.send(messages.Resume(goal_id="beside"))
+    stage.step(3)
+    code, message = stage.codes()["beside"]
+    assert code == "PATH_TOLERANCE_VIOLATED"
+    assert message == (
+        "joint 'elbow' was moved 0.1889 rad from where it was held; beside others it does not go back; "
+        "look for what moved it"
+    )
+    stage.until_at_rest()
+    assert stage.codes()["base"] == WELL
+
+
 # -- what is added ------------------------------------------------------------------------------------------
 
 SWAY = np.add(np.outer(np.sin(np.linspace(0.0, 2.0 * np.pi, 251)) ** 3, [0.02, 0.03]), [0.5, -0.7])
@@ -425,3 +586,38 @@ def test_a_path_tolerance_is_of_the_sum(stage: Stage) -> None:
     stage.driver.inject({"fault": "stuck", "actuator": "elbow"})
     stage.until_at_rest()
     assert stage.codes()["added"][0] == "PATH_TOLERANCE_VIOLATED"
+
+
+def test_what_is_added_is_paused_where_it_is_and_goes_on_smoothly(stage: Stage) -> None:
+    stage.enable()
+    stage.begin("base", SHOULDER, LONG)
+    stage.step(50)
+    add(stage, weight=1.0, endless=True, clock_acceleration=8.0)
+    stage.step(300)
+    stage.setpoints()
+    stage.pause("added")
+    assert states(stage) == ("playing", {"added": "paused"})
+    stage.step(50)
+    elbow = stage.setpoints()[:, 1]
+    assert (elbow[-50:] == elbow[-1]).all()
+    assert elbow[-1] != START[1]
+    stage.channel.send(messages.Resume(goal_id="added"))
+    stage.step(400)
+    elbow = np.concatenate((elbow, stage.setpoints()[:, 1]))
+    assert states(stage) == ("playing", {"added": "playing"})
+    assert np.ptp(elbow[-250:]) > 0.02
+    speeds_up = np.abs(np.diff(elbow, 2)).max() * RATE_HZ**2
+    assert speeds_up < 2.0 * np.abs(np.diff(SWAY[:, 1], 2)).max() * RATE_HZ**2
+
+
+def test_what_is_added_and_paused_is_stopped_by_its_weight(stage: Stage) -> None:
+    stage.enable()
+    add(stage, endless=True)
+    stage.step(300)
+    stage.pause("added")
+    stage.channel.send(messages.Stop(goal_id="added"))
+    stage.step()
+    assert states(stage) == ("stopping", {"added": "stopping"})
+    stage.until_at_rest()
+    assert stage.codes() == {"added": STOPPED}
+    assert stage.setpoints()[-1].tolist() == START

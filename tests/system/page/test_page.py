@@ -21,6 +21,7 @@ AXE = Path(__file__).parents[3] / "page/node_modules/axe-core/axe.min.js"
 QUEUED = "[...document.querySelectorAll('.queue li .name')].map(one => one.innerText).join()"
 TIME_OF_MOTION = "parseFloat(document.querySelector('.player .time').innerText.split(':')[1])"
 PLAY = "button[aria-label='Play long']"
+STATES = "[...document.querySelectorAll('.goals li .tag:first-of-type')].map(one => one.innerText).join()"
 CONTROL = "document.querySelector('.control')?.innerText"
 DROP = """where => {
     const dataTransfer = new DataTransfer();
@@ -486,8 +487,14 @@ async def test_what_plays_at_once_is_listed_and_each_is_stopped(rig: ManyRobots,
                 if (width, height) in PHONES:
                     assert await page.evaluate(SMALL) == []
         said = await page.inner_text(".goals li:last-child")
-        assert re.sub(r"\s+", " ", said) == "long playing added, 2 % all joints Stop long"
-        await page.click(".goals li:last-child button")
+        assert re.sub(r"\s+", " ", said) == "long playing added, 2 % all joints Pause long Stop long"
+        with part("each is paused and goes on alone"):
+            for goal, states in (("first", "paused,playing"), ("last", "playing,paused")):
+                await page.click(f".goals li:{goal}-child button:text-is('Pause long')")
+                await browsed.until(f"{STATES} === '{states}'")
+                await page.click(f".goals li:{goal}-child button:text-is('Resume long')")
+                await browsed.until(f"{STATES} === 'playing,playing'")
+        await page.click(".goals li:last-child button:text-is('Stop long')")
         await browsed.until("!document.querySelector('.goals')")
         await browsed.until_state("playing")
         (left,) = (await rig.see("state"))["goals"]
