@@ -21,12 +21,13 @@ from ..base import (
 from ..limits import ActuatorLimits
 from ..options import OptionProblem, OptionsError, spread
 from ..registry import describe_robot
-from ..weights import Weights
+from ..weights import DOWN, Weights
 from .command_log import CommandLog, CommandLogError
 from .fault_injector import FaultInjector
 from .faults import LifetimeExpiry, make_fault, place_of
 from .layout import STEP_S, STEPS_PER_S, step_at
 from .options import SimOptions
+from .physics import PhysicalPlant, World, WorldOptions, refuse_what_no_world_has
 from .plant import Plant, new_plant
 from .plant_file import PlantFileError, map_plant
 from .propagator import Dynamics
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 __all__ = ["SimDriver", "SimOptions"]
 
 WHERE = "driver sim"
+INERTIA = 0.1
+"""In kg·m² or kg, where neither an option nor a world has one."""
 
 
 class SimDriver(Driver):
@@ -55,6 +58,7 @@ class SimDriver(Driver):
         self, actuators: Sequence[str], options: SimOptions, now: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(actuators, options, now)
+        refuse_what_no_world_has(WHERE, options, self.actuators)
         self._initial = self._spread("initial", np.nan)
         encoder = _encoder(options, self._spread)
         self._dynamics = _dynamics(options, self._spread)
@@ -109,9 +113,7 @@ class SimDriver(Driver):
         """Make the actuators, or take them as the last process left them."""
         if self._plant is not None:
             raise DriverError(WHERE, "is open already", hint="close it first")
-        if self.options.gravity is not None and self._weights is None:
-            problem, reason = "`gravity.from_model` is set", "no description with masses reaches this driver"
-            raise DriverConfigError(WHERE, problem, reason, "name one, or list the bodies")
+        self._require_description()
         try:
             self._plant = self._find_plant()
             self._plant.configure(self._dynamics)
@@ -128,6 +130,14 @@ class SimDriver(Driver):
             ) from error
         self._begin_script(self._plant)
         self._holding, self._halted = self._plant.torque, False
+
+    def _require_description(self) -> None:
+        gravity, reason = self.options.gravity, "no description with masses reaches this driver"
+        if self.options.physics is True:
+            raise DriverConfigError(WHERE, "`physics` is true", reason, "name one, or give it a world")
+        if gravity is not None and self._weights is None and self.options.physics is False:
+            problem, hint = "`gravity.from_model` is set", "name one, or list the bodies"
+            raise DriverConfigError(WHERE, problem, reason, hint)
 
     def _begin_script(self, plant: Plant) -> None:
         """Schedule the faults of the options at the first opening; later ones meet those that still last."""
@@ -164,9 +174,16 @@ class SimDriver(Driver):
         """Return the actuators, and whether they have a state from before."""
         if self._left is not None:
             return self._left, True
+        delay_steps = self._simulation.delay_steps
+        if isinstance(self.options.physics, WorldOptions):
+            return PhysicalPlant(WHERE, self._make_world(self.options.physics), delay_steps), False
         if self.options.plant is None:
-            return new_plant(len(self.actuators), self._simulation.delay_steps, self._weights), False
-        return map_plant(self.options.plant, self.actuators, self._simulation.delay_steps)
+            return new_plant(len(self.actuators), delay_steps, self._weights), False
+        return map_plant(self.options.plant, self.actuators, delay_steps)
+
+    def _make_world(self, options: WorldOptions) -> World:
+        gravity = DOWN if self.options.gravity is None else self.options.gravity.acceleration
+        return World(WHERE, options, self.actuators, gravity)
 
     def _opened(self) -> Plant:
         if self._plant is None:
@@ -270,6 +287,12 @@ class SimDriver(Driver):
         if (failure := self._faults.failure()) is not None:
             raise failure
 
+    def rehearse(self) -> tuple[str, ...]:
+        """Make the world of `physics` once, so that what is wrong with it is seen in time."""
+        if isinstance(self.options.physics, WorldOptions):
+            self._make_world(self.options.physics)
+        return super().rehearse()
+
     def inject(self, fault: Mapping[str, Any]) -> None:
         """Schedule a fault, `at_s` from now.
 
@@ -283,7 +306,7 @@ class SimDriver(Driver):
     def close(self) -> None:
         """Stop driving; the actuators release at the end of the command lifetime."""
         if self.options.plant is None and self._plant is not None:
-            self._left = self._plant
+            self._left = self._plant if self._plant.is_sound else None
         self._plant = None
         self._simulation.wire.drop_commands()
         log, self._log = self._log, None
@@ -292,7 +315,7 @@ class SimDriver(Driver):
 
 
 def _weights(options: SimOptions, actuators: Sequence[str]) -> Weights | None:
-    if options.gravity is None:
+    if options.gravity is None or options.physics is not False:
         return None
     if options.plant is not None:
         raise DriverConfigError(
@@ -315,6 +338,7 @@ def _encoder(options: SimOptions, spread_option: Callable[[str, float], Floats])
 def _dynamics(options: SimOptions, spread_option: Callable[[str, float], Floats]) -> Dynamics:
     """Spread the options over the actuators; those that a mapping leaves out have the option's default."""
     none = {"velocity_limit": np.inf, "effort_limit": np.inf, "lower_stop": -np.inf, "upper_stop": np.inf}
+    none["inertia"] = INERTIA if options.physics is False else np.nan
     names = [one.name for one in fields(Dynamics) if one.name != "command_lifetime_s"]
     found = {
         name: spread_option(name, none.get(name, SimOptions.model_fields[name].default)) for name in names

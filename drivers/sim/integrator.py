@@ -25,34 +25,40 @@ if TYPE_CHECKING:
 
 
 class Stops:
-    """The stops of all joints of one plant; made again when they change."""
+    """The stops of all joints of one plant; made again when they change.
 
-    def __init__(self, rows: Floats) -> None:
+    `lowest`, `highest` (actuators,): between which positions the joints can move now. `any_beyond`: whether
+    one was put beyond a stop, by more than stops `give_way`.
+    """
+
+    def __init__(self, rows: Floats, give_way: float = 0.0) -> None:
+        self._give_way = give_way
         self._lower, self._upper = rows[Row.LOWER_STOP], rows[Row.UPPER_STOP]
         self._position, self._velocity = rows[Row.POSITION], rows[Row.VELOCITY]
         self.exist = bool(np.isfinite(rows[[Row.LOWER_STOP, Row.UPPER_STOP]]).any())
-        self._lowest, self._highest, self._between = np.empty((3, rows.shape[1]))
+        self.lowest, self.highest, self._between = np.empty((3, rows.shape[1]))
         self.displace()
 
     def displace(self) -> None:
         """Accept where the joints have been put, beyond a stop or not."""
-        np.minimum(self._lower, self._position, self._lowest)
-        np.maximum(self._upper, self._position, self._highest)
-        self._any_beyond = True
+        position, way = self._position, self._give_way
+        self.lowest[:] = np.where(position < self._lower - way, position, self._lower)
+        self.highest[:] = np.where(position > self._upper + way, position, self._upper)
+        self.any_beyond = True
         self.look()
 
     def look(self) -> None:
         """Let the stops hold again for joints that have come back."""
-        if self._any_beyond:
-            np.copyto(self._lowest, self._lower, where=self._position >= self._lower)
-            np.copyto(self._highest, self._upper, where=self._position <= self._upper)
-            outside = (self._lowest < self._lower) | (self._highest > self._upper)
-            self._any_beyond = bool(outside.any())
+        if self.any_beyond:
+            np.copyto(self.lowest, self._lower, where=self._position >= self._lower)
+            np.copyto(self.highest, self._upper, where=self._position <= self._upper)
+            outside = (self.lowest < self._lower) | (self.highest > self._upper)
+            self.any_beyond = bool(outside.any())
 
     def bound(self, positions: Floats) -> None:
         """Bring positions (actuators,) between the stops, in place."""
-        np.maximum(positions, self._lowest, positions)
-        np.minimum(positions, self._highest, positions)
+        np.maximum(positions, self.lowest, positions)
+        np.minimum(positions, self.highest, positions)
 
     def are_passed(self) -> bool:
         """Return whether a joint is where its stops do not let it be."""

@@ -15,6 +15,7 @@ from ..base import DriverOptions
 from ..options import Finite, NotNegative, PerActuatorOf, Positive  # noqa: TC001 - the same
 from ..weights import Gravity  # noqa: TC001 - the same
 from .faults import ScriptedFault  # noqa: TC001 - the same
+from .physics.options import WorldOptions  # noqa: TC001 - the same
 
 Frequency = Annotated[float, Field(ge=1, le=500)]
 Order = Annotated[int, Field(ge=1, le=2)]
@@ -35,9 +36,10 @@ class SimOptions(DriverOptions):
     )
     velocity_limit: PerActuatorOf[Positive] | None = Field(default=None, description="In rad/s or m/s.")
     effort_limit: PerActuatorOf[Positive] | None = Field(default=None, description="In N·m or N.")
-    inertia: PerActuatorOf[Positive] = Field(
-        default=0.1,
-        description="In kg·m² or kg: what the actuator moves; effort is inertia times acceleration.",
+    inertia: PerActuatorOf[Positive] | None = Field(
+        default=None,
+        description="In kg·m² or kg: what the actuator moves; effort is inertia times acceleration. "
+        "null: 0.1, or with `physics` the largest that it finds.",
     )
     order: PerActuatorOf[Order] = Field(
         default=2, description="Of the dynamics: 1 has no inertia, so it starts and stops at once."
@@ -55,6 +57,10 @@ class SimOptions(DriverOptions):
         default=0.0, description="Pulls at the actuator all the time, in N·m or N."
     )
     gravity: Gravity | None = Field(default=None, description="What gravity pulls at, beside `load`.")
+    physics: bool | WorldOptions = Field(
+        default=False,
+        description="true: the actuators move the robot of the description in a physical world (MuJoCo).",
+    )
     initial: PerActuatorOf[Finite] | None = Field(
         default=None,
         description="Position at the start, in rad or m, also beyond a stop; null: where the description "

@@ -137,11 +137,15 @@ class Plant:
         velocity_lead, effort_lead = np.where(follows, lead, 0.0), np.where(follows, softness, 0.0)
         self._feed_gains = np.stack([np.ones_like(velocity_lead), velocity_lead, effort_lead])
         self._learn_what_is_set(np.zeros_like(self._unset))
-        self._propagator = Propagator(rows, torque=self.torque and not self.guided)
-        self._integrator = Integrator(rows, torque=self.torque, guided=self.guided)
-        self._stops = Stops(rows)
+        self._set_motion()
         self._hand.release_held(held=self.torque and not self.guided)
         self._note_roughness()
+
+    def _set_motion(self) -> None:
+        """Prepare for what moves the actuators by the present settings."""
+        self._propagator = Propagator(self.rows, torque=self.torque and not self.guided)
+        self._integrator = Integrator(self.rows, torque=self.torque, guided=self.guided)
+        self._stops = Stops(self.rows)
 
     def _renew(self) -> None:
         """Take settings that have changed."""
@@ -192,6 +196,11 @@ class Plant:
         """Where the actuators are at the last step: (actuators,)."""
         position: Floats = self._position
         return position
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the actuators are somewhere: a simulation can diverge."""
+        return True
 
     def set_faults(self, *, stuck: Booleans, limp: Booleans, grip: Floats) -> None:
         """Set what faults do to the joints from now on.

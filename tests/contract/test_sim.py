@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -53,7 +53,53 @@ class SimRig(Rig):
         driver.inject({"fault": "clear"})
 
 
+class PhysicalRig(SimRig):
+    """Three beams, one beside the other, in MuJoCo; the friction of their gears holds their weight."""
+
+    def __init__(self, folder: Path, down: float) -> None:
+        super().__init__(folder)
+        self._down = down
+        self.tolerance = self.halt_travel = 3e-3 if down else 1e-6
+        self._friction = 8.0 if down else 0.0
+
+    def _make(self, down: float, actuators: Sequence[str], **options: Any) -> Driver:
+        beams = "".join(
+            f"""<body pos="0 {place} 0"><joint name="{name}" axis="0 1 0"/>
+            <geom size="0.01" mass="2" pos="0.3 0 0" contype="0" conaffinity="0"/></body>"""
+            for place, name in enumerate(actuators)
+        )
+        mjcf = f"<mujoco><worldbody>{beams}</worldbody></mujoco>"
+        joints = [{"actuator": name, "joint": name} for name in dict.fromkeys(actuators)]
+        world = {"mjcf": mjcf, "joints": joints}
+        gravity = {"acceleration": [0, 0, -down]}
+        lasting = {"command_lifetime_s": LIFETIME_S}
+        return make_driver(
+            "sim", lasting | {"physics": world, "gravity": gravity} | options, actuators, self.clock
+        )
+
+    def make(self, actuators: Sequence[str] = ACTUATORS) -> Driver:
+        return self._make(self._down, actuators, coulomb_friction=self._friction)
+
+    def make_heavy(self) -> Driver:
+        return self._make(9.81, ACTUATORS)
+
+    def make_broken(self) -> Driver:
+        return self._make(self._down, ACTUATORS, trace=self._folder / "no folder" / "arm.npy")
+
+
 class TestSim(DriverContract):
     @pytest.fixture
     def rig(self, tmp_path: Path) -> Rig:
         return SimRig(tmp_path)
+
+
+class TestSimInAWorldWithoutGravity(DriverContract):
+    @pytest.fixture
+    def rig(self, tmp_path: Path) -> Rig:
+        return PhysicalRig(tmp_path, down=0.0)
+
+
+class TestSimInAWorldWithGravity(DriverContract):
+    @pytest.fixture
+    def rig(self, tmp_path: Path) -> Rig:
+        return PhysicalRig(tmp_path, down=9.81)

@@ -1,0 +1,16 @@
+"""Simulated actuators in a physical world, stepped by MuJoCo, which is loaded when a world is first made.
+
+- `options`: the options of a world
+- `refusals`: which options do not go with one
+- `world`: the world in MuJoCo, with a servo at each actuator
+- `plant`: actuators that move in it
+"""
+
+from __future__ import annotations
+
+from .options import WorldOptions
+from .plant import PhysicalPlant
+from .refusals import refuse_what_no_world_has
+from .world import World
+
+__all__ = ["PhysicalPlant", "World", "WorldOptions", "refuse_what_no_world_has"]

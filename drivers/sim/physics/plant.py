@@ -1,0 +1,173 @@
+"""Simulated actuators that move in a physical world, behind the face of `Plant`.
+
+The block of numbers is the actuators' as everywhere; MuJoCo moves what is behind them. Whatever is put
+elsewhere in the block, by a fault, a hand or a beginning, is put there in the world before time passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...base import DriverError
+from ..integrator import COAST_TIME_S, Stops
+from ..layout import STEP_S, STEPS_PER_S, Header, Row
+from ..plant import STATE, Plant, numbers_needed
+
+if TYPE_CHECKING:
+    from ...base import Floats
+    from ..propagator import Dynamics
+    from .world import World
+
+LONGEST_FALL = 10 * STEPS_PER_S
+"""After so many steps at once nothing moves any more."""
+GIVES_WAY = 1e-3
+"""So far, in rad or m, an end may give way before a joint counts as put beyond it."""
+
+
+class PhysicalPlant(Plant):
+    """Actuators in a world.
+
+    `where`: who reports a world that has diverged. `delay_steps`: how many steps old feedback is.
+    """
+
+    def __init__(self, where: str, world: World, delay_steps: int = 0) -> None:
+        count = len(world.inertia)
+        self._where, self._world = where, world
+        self._effort, self._placed = np.empty(count), np.empty((2, count))
+        numbers = np.zeros(numbers_needed(count))
+        rows = numbers[len(Header) :].reshape(len(Row), count)
+        self._place, self._stops = rows[STATE], Stops(rows)
+        super().__init__(numbers, count, delay_steps)
+
+    def begin(self, step: int, position: Floats) -> None:
+        """Start afresh, and with it all that stands around the robot."""
+        super().begin(step, position)
+        self._world.begin(position)
+        self._show()
+
+    def configure(self, dynamics: Dynamics) -> None:
+        """Set how the actuators respond; NaN as an inertia stands for the largest that the world has."""
+        world = self._world
+        super().configure(
+            replace(
+                dynamics,
+                inertia=np.where(np.isnan(dynamics.inertia), world.inertia, dynamics.inertia),
+                effort_limit=np.minimum(dynamics.effort_limit, world.effort_limit),
+                lower_stop=np.maximum(dynamics.lower_stop, world.lower),
+                upper_stop=np.minimum(dynamics.upper_stop, world.upper),
+            )
+        )
+        self._stops = Stops(self.rows, GIVES_WAY)
+        world.set_ends(self._stops.lowest, self._stops.highest)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the world has not diverged."""
+        return bool(np.isfinite(self._place).all())
+
+    def _set_motion(self) -> None:
+        rows, world = self.rows, self._world
+        limp = (rows[Row.LIMP] > 0) | (not self.torque)
+        slips, inertia = np.isfinite(rows[Row.GRIP]), rows[Row.INERTIA]
+        frequency, self._softness = rows[Row.NATURAL_FREQUENCY], self._feed_gains[2]
+        most = np.where(limp, 0.0, np.minimum(rows[Row.CHANGE_LIMIT] * inertia / STEP_S, rows[Row.GRIP]))
+        if self.guided:
+            world.set_motors(most)
+        else:
+            stiffness = np.where(limp, 0.0, inertia * frequency**2)
+            damping = np.where(limp, 0.0, 2.0 * rows[Row.DAMPING_RATIO] * inertia * frequency)
+            world.set_servos(stiffness, damping, most)
+        coasts = (limp | slips | self.guided) & (rows[Row.VISCOUS] == 0.0) & ~world.is_damped
+        viscous = np.where(coasts, inertia / COAST_TIME_S, rows[Row.VISCOUS])
+        self._stuck = rows[Row.STUCK] > 0
+        world.set_joints(viscous, rows[Row.COULOMB], self._stuck)
+        self._velocity[self._stuck] = 0.0
+        self._stuck_at = self._position.copy()
+        self._change_by_effort = np.divide(STEP_S, inertia, out=np.zeros_like(inertia), where=inertia > 0)
+        self._set_speed_limit()
+
+    def _set_speed_limit(self) -> None:
+        """Limit the position errors that drives act on, so that they ask for no more than their velocity."""
+        self._reach = self.rows[Row.VELOCITY_LIMIT] * self._feed_gains[1]
+        self._is_slowed = self.torque and bool(np.isfinite(self._reach).any())
+        self._takes_turns = self.guided or self._is_slowed or bool(self._stuck.any()) or self._delayed
+
+    def _note_roughness(self) -> None:
+        self._rough = True
+
+    def _load_joints(self) -> None:
+        load = self.rows[Row.LOAD]
+        np.add(self._load, self._hand.pull, load)
+        self._world.push(load)
+
+    def displace(self, by: Floats) -> None:
+        """Put joints elsewhere at once, `by` (actuators,) further, beyond a stop or not; they are at rest."""
+        super().displace(by)
+        self._stuck_at += by
+        self._world.set_ends(self._stops.lowest, self._stops.highest)
+
+    def _walk(self, steps: int) -> None:
+        """Let time pass in the world."""
+        walked = min(steps, LONGEST_FALL)
+        self._put()
+        if self._takes_turns or self._drifting or self._hand.moves or self._stops.any_beyond:
+            for step in range(self.step + 1, self.step + walked + 1):
+                self._take_step(step)
+        elif walked:
+            np.copyto(self._world.control, self._target)
+            self._world.step(walked)
+            self._show()
+        if not self.is_sound:
+            problem, reason = (
+                "the simulated world has diverged",
+                "something in it moves too fast to be computed",
+            )
+            hint = "look for bodies that begin inside each other, or lower `natural_frequency_hz`"
+            raise DriverError(self._where, problem, reason, hint)
+
+    def _take_step(self, step: int) -> None:
+        self._drift_on(1)
+        if self._hand.moves:
+            self._follow_hand(step)
+        self._drive()
+        self._world.step(1)
+        self._show()
+        self._position[self._stuck], self._velocity[self._stuck] = self._stuck_at[self._stuck], 0.0
+        if self._hand.moves:
+            self._hand.drag()
+        self._put()
+        if self._stops.any_beyond:
+            self._stops.look()
+            self._world.set_ends(self._stops.lowest, self._stops.highest)
+        self._history[step % len(self._history)] = self._reported
+
+    def _drive(self) -> None:
+        """Set the control: what a guided motor carries, or a servo's goal, as far as its velocity lets it."""
+        control = self._world.control
+        if self.guided:
+            np.copyto(control, self._world.carried())
+        elif self._is_slowed:
+            sag = self._position + self._world.carried() * self._softness
+            effort_lead = self.rows[Row.EFFORT_LEAD]
+            control[:] = (
+                np.clip(self._target - effort_lead, sag - self._reach, sag + self._reach) + effort_lead
+            )
+        else:
+            np.copyto(control, self._target)
+
+    def _put(self) -> None:
+        """Put in the world elsewhere what was put elsewhere in the block."""
+        if self._place.tobytes() == self._placed.tobytes():
+            return
+        moved = np.flatnonzero((self._place != self._placed).any(axis=0))
+        self._world.place(moved, self._position[moved], self._velocity[moved])
+        np.copyto(self._placed, self._place)
+
+    def _show(self) -> None:
+        """Take from the world where the actuators are, and how their motors push."""
+        self._world.read(self._position, self._velocity, self._effort)
+        np.multiply(self._effort, self._change_by_effort, self._change)
+        np.copyto(self._placed, self._place)
