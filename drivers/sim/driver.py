@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["SimDriver", "SimOptions"]
 
 WHERE = "driver sim"
+CONTACT_SLOTS = 16
 INERTIA = 0.1
 """In kg·m² or kg, where neither an option nor a world has one."""
 
@@ -59,6 +60,7 @@ class SimDriver(Driver):
     ) -> None:
         super().__init__(actuators, options, now)
         refuse_what_no_world_has(WHERE, options, self.actuators)
+        self.contact_slots = CONTACT_SLOTS if options.physics else 0
         self._initial = self._spread("initial", np.nan)
         encoder = _encoder(options, self._spread)
         self._dynamics = _dynamics(options, self._spread)
@@ -117,6 +119,7 @@ class SimDriver(Driver):
         try:
             self._plant = self._find_plant()
             self._plant.configure(self._dynamics)
+            self.bodies = self._plant.bodies
             self._faults.apply(self._plant)
             if self.options.trace is not None:
                 self._log = CommandLog(self.options.trace, len(self.actuators))

@@ -202,6 +202,11 @@ class Plant:
         """Whether the actuators are somewhere: a simulation can diverge."""
         return True
 
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """What can touch: here nothing."""
+        return ()
+
     def set_faults(self, *, stuck: Booleans, limp: Booleans, grip: Floats) -> None:
         """Set what faults do to the joints from now on.
 

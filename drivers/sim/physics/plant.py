@@ -17,7 +17,7 @@ from ..layout import STEP_S, STEPS_PER_S, Header, Row
 from ..plant import STATE, Plant, numbers_needed
 
 if TYPE_CHECKING:
-    from ...base import Floats
+    from ...base import ActuatorState, Floats
     from ..propagator import Dynamics
     from .world import World
 
@@ -67,6 +67,17 @@ class PhysicalPlant(Plant):
     def is_sound(self) -> bool:
         """Whether the world has not diverged."""
         return bool(np.isfinite(self._place).all())
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """What can touch, by the numbers in reports."""
+        return self._world.contacts.bodies
+
+    def report(self, ahead_s: float, state: ActuatorState) -> None:
+        """Fill in what the actuators report, and what touches."""
+        super().report(ahead_s, state)
+        if len(state.contacts):
+            self._world.contacts.report(state.contacts)
 
     def _set_motion(self) -> None:
         rows, world = self.rows, self._world

@@ -20,6 +20,7 @@ from motiond.text import nearest
 
 from ...base import DriverConfigError
 from ..layout import STEP_S
+from .contacts import Contacts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -59,10 +60,16 @@ class Follower(NamedTuple):
 def load_mujoco(where: str) -> Any:
     """Return the library. Raises DriverConfigError if it is not installed."""
     try:
-        return import_module("mujoco")
+        mujoco = import_module("mujoco")
     except ImportError as error:
         problem, hint = "`physics` needs MuJoCo", "pip install 'motiond[physics]'"
         raise DriverConfigError(where, problem, str(error), hint) from error
+    mujoco.set_mju_user_warning(_drop)  # else each goes to a file where the process stands
+    return mujoco
+
+
+def _drop(_message: str) -> None:
+    """Drop a warning of MuJoCo: `PhysicalPlant` sees by itself that a world has diverged."""
 
 
 class World:
@@ -71,7 +78,7 @@ class World:
     `gravity`: its acceleration, in m/s². `model`, `data`: MuJoCo's own. `lower`, `upper`, `effort_limit`
     (actuators,): ends and greatest efforts of the description, infinite where it has none. `is_damped`
     (actuators,): whether it has friction by velocity. `inertia` (actuators,): the largest one that each
-    actuator finds, in kg·m² or kg.
+    actuator finds, in kg·m² or kg. `contacts`: what touches.
 
     Raises DriverConfigError if MuJoCo is not installed, cannot read the world, or finds no such joint in it.
     """
@@ -90,6 +97,7 @@ class World:
         self.data = self._mujoco.MjData(self.model)
         self._bind([self.model.joint(joint.joint).id for joint in joints])
         self.inertia = self._largest_inertia()
+        self.contacts = Contacts(self._mujoco, self.model, self.data)
 
     def _compiled(self, where: str, mjcf: str, joints: Sequence[WorldJoint]) -> Any:
         mujoco = self._mujoco
@@ -233,7 +241,12 @@ class World:
 
     def step(self, steps: int) -> None:
         """Let so many steps of the grid pass."""
-        self._step(self.model, self.data, steps)
+        if not self.contacts.is_watching:
+            self._step(self.model, self.data, steps)
+            return
+        for _ in range(steps):
+            self._step(self.model, self.data)
+            self.contacts.look()
 
     def read(self, position: Floats, velocity: Floats, effort: Floats) -> None:
         """Fill in positions, velocities, and the motors' efforts in the last step: (actuators,) each."""

@@ -12,7 +12,6 @@ from motiond.drivers.sim.layout import STEP_S
 from tests.drivers.sim.joints import TICK_S
 from tests.drivers.sim.physics.worlds import (
     ARM,
-    G,
     INERTIA,
     LENGTH,
     LIFT,
@@ -20,6 +19,7 @@ from tests.drivers.sim.physics.worlds import (
     MOTOR,
     PENDULUM,
     SLIPPERY,
+    G,
     Mechanism,
 )
 

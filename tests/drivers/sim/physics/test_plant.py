@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from motiond.drivers.base import ActuatorState, DriverError
+from motiond.drivers.testing.rig import Clock
 from tests.drivers.sim.joints import TICK_S
-from tests.drivers.sim.physics.worlds import ARM, G, INERTIA, LENGTH, LIFT, MASS, MOTOR, PENDULUM, Mechanism
+from tests.drivers.sim.physics.worlds import ARM, LIFT, PENDULUM, G, Mechanism
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Floats
-    from motiond.drivers.testing.rig import Clock
 
 BEAM = (
     '<body><joint name="beam" axis="0 1 0" {} /><geom name="bob" size="0.05" mass="2" pos="0.5 0 0"/></body>'
@@ -352,8 +352,6 @@ def run(clock: Clock, tick_s: float) -> bytes:
 
 
 def test_the_motion_depends_on_neither_tick_rate_nor_run() -> None:
-    from motiond.drivers.testing.rig import Clock
-
     runs = [run(Clock(), tick_s) for tick_s in (0.05, 0.01, 0.05, 0.0005)]
     assert len(set(runs)) == 1
     assert len(runs[0]) == 20 * 3 * 2 * 8

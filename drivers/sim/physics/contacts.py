@@ -1,0 +1,70 @@
+"""What touches in a world: of each two bodies, the moment with the largest force since the last report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ...base import Floats
+
+
+class Contacts:
+    """Watches MuJoCo's contacts from the first report on.
+
+    `bodies`: names of what can touch: bodies by theirs, and what stands still by the names of its shapes.
+    `is_watching`: whether anybody has asked for a report.
+    """
+
+    def __init__(self, mujoco: Any, model: Any, data: Any) -> None:
+        self._force_of, self._model, self._data = mujoco.mj_contactForce, model, data
+        names = [
+            model.body(body).name if body else model.geom(geom).name or model.body(0).name
+            for geom, body in enumerate(model.geom_bodyid)
+        ]
+        self.bodies = tuple(dict.fromkeys(names))
+        self._body_of = [self.bodies.index(name) for name in names]
+        self._force = np.empty(6)
+        self._strongest: dict[tuple[int, int], Floats] = {}
+        self.is_watching = self._is_reported = False
+
+    def look(self) -> None:
+        """Take note of what touches in the step that has passed."""
+        if self._is_reported:
+            self._strongest.clear()
+            self._is_reported = False
+        if self._data.ncon:
+            for pair, found in self._found().items():
+                known = self._strongest.get(pair)
+                if known is None or found[6] > known[6]:
+                    self._strongest[pair] = found
+
+    def _found(self) -> dict[tuple[int, int], Floats]:
+        """Return by pair of bodies: centre (3,), force (3,), and the size of that."""
+        contact = self._data.contact
+        geoms, places, frames = contact.geom, contact.pos, contact.frame
+        sums: dict[tuple[int, int], Floats] = {}
+        for number in range(self._data.ncon):
+            self._force_of(self._model, self._data, number, self._force)
+            weight = self._force[0]
+            if weight <= 0.0:
+                continue
+            one, other = (self._body_of[geom] for geom in geoms[number])
+            way = 1.0 if one < other else -1.0
+            total = sums.setdefault((min(one, other), max(one, other)), np.zeros(7))
+            total[:3] += weight * places[number]
+            total[3:6] += way * (self._force[:3] @ frames[number].reshape(3, 3))
+            total[6] += weight
+        for total in sums.values():
+            total[:3] /= total[6]
+            total[6] = np.sqrt(total[3:6] @ total[3:6])
+        return sums
+
+    def report(self, rows: Floats) -> None:
+        """Fill in the strongest contacts (slots, 8), as `ActuatorState` has them."""
+        self.is_watching = self._is_reported = True
+        rows.fill(np.nan)
+        strongest = sorted(self._strongest.items(), key=lambda item: (-item[1][6], item[0]))
+        for row, (pair, found) in zip(rows, strongest, strict=False):
+            row[:2], row[2:] = pair, found[:6]

@@ -1,0 +1,94 @@
+"""What a driver in a world reports of what touches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from motiond.drivers.base import CONTACT, ActuatorState
+from motiond.drivers.registry import make_driver
+from tests.drivers.sim.joints import TICK_S
+from tests.drivers.sim.physics.worlds import G, Mechanism
+
+if TYPE_CHECKING:
+    from motiond.drivers.base import Driver, Floats
+    from motiond.drivers.testing.rig import Clock
+
+FLOOR = '<geom name="floor" type="plane" size="5 5 0.1"/>'
+PUCK = """<body name="puck" pos="0.1 0.2 0.1"><joint name="lift" type="slide" axis="0 0 1"/>
+  <geom type="box" size="0.1 0.1 0.1" mass="2"/></body>"""
+BALL = '<body name="ball" pos="2 0 {}"><freejoint/><geom size="0.1" mass="{}"/></body>'
+
+
+def touching(driver: Driver, slots: int = 16) -> dict[tuple[str, str], Floats]:
+    """Return places and forces by the names of two bodies, in the order in which they are reported."""
+    state = ActuatorState(1, np.full((slots, CONTACT), 7.0))
+    driver.read(state)
+    rows = state.contacts[~np.isnan(state.contacts[:, 0])]
+    assert np.isnan(state.contacts[len(rows) :]).all()
+    assert (rows[:, 0] < rows[:, 1]).all()
+    return {(driver.bodies[int(row[0])], driver.bodies[int(row[1])]): row[2:].copy() for row in rows}
+
+
+def test_a_body_that_lies_on_the_floor_is_borne_by_it(clock: Clock) -> None:
+    lying = Mechanism(clock, FLOOR + PUCK, ["lift"])
+    lying.read(2.0)
+    touching(lying.driver)
+    clock.now_s += TICK_S
+    ((pair, values),) = touching(lying.driver).items()
+    assert pair == ("floor", "puck")
+    np.testing.assert_allclose(values[:3], [0.1, 0.2, 0.0], atol=1e-3)
+    np.testing.assert_allclose(values[3:], [0, 0, 2 * G], rtol=1e-3, atol=1e-6)
+
+
+def test_a_touch_between_two_reads_is_reported_at_its_strongest_and_once(clock: Clock) -> None:
+    bouncing = Mechanism(
+        clock, FLOOR.replace("/>", ' solref="-50000 0"/>') + BALL.format(0.3, 1) + PUCK, ["lift"]
+    )
+    touching(bouncing.driver)
+    clock.now_s += 0.4  # it falls for 0.2 s
+    ((_, _), (pair, values)) = sorted(touching(bouncing.driver).items(), reverse=True)
+    assert pair == ("floor", "ball")
+    assert values[5] > 20 * G
+    assert ("floor", "ball") in touching(bouncing.driver)  # no time has passed
+    clock.now_s += TICK_S
+    assert ("floor", "ball") not in touching(bouncing.driver)
+
+
+def test_of_more_contacts_than_slots_the_strongest_are_reported(clock: Clock) -> None:
+    balls = "".join(
+        BALL.format(0.1, mass).replace("ball", f"ball{mass}").replace('"2 0', f'"2 {mass}')
+        for mass in (3, 1, 2)
+    )
+    lying = Mechanism(clock, FLOOR + PUCK.replace("0.1 0.2 0.1", "0 0 5") + balls, ["lift"], holds=True)
+    touching(lying.driver)
+    lying.read(1.0)
+    touching(lying.driver)
+    lying.read(TICK_S)
+    assert [pair[1] for pair in touching(lying.driver, slots=2)] == ["ball3", "ball2"]
+
+
+def test_only_what_moves_in_a_world_reports_contacts(clock: Clock) -> None:
+    driver = make_driver("sim", {}, ["lift"], clock)
+    assert driver.contact_slots == 0
+    options: dict[str, Any] = {
+        "physics": {"mjcf": "<mujoco/>", "joints": [{"actuator": "lift", "joint": "x"}]}
+    }
+    assert make_driver("sim", options, ["lift"], clock).contact_slots == 16
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_watching_changes_no_motion(clock: Clock, *, watched: bool) -> None:
+    def fall(slots: int) -> bytes:
+        falling = Mechanism(
+            clock, FLOOR + BALL.format(0.2, 1) + PUCK.replace("0.1 0.2 0.1", "2 0.05 0.6"), ["lift"]
+        )
+        for _ in range(50):
+            clock.now_s += TICK_S
+            falling.driver.read(ActuatorState(1, np.empty((slots, CONTACT))))
+        state: bytes = falling.mujoco.data.qpos.tobytes()
+        return state
+
+    assert fall(16 * watched) == fall(0)
