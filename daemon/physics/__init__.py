@@ -3,6 +3,7 @@
 - `world`: a robot, and what stands around it, as a document for MuJoCo
 - `bodies`: what the robot's links weigh there, and what they touch with
 - `surroundings`: what stands around it: a floor, a scene, its workspace
+- `simulation`: the world as simulated actuators move it
 - `robot`: a robot that MuJoCo has loaded, in any posture
 - `clearance`: how near its links come to each other there, and to what stands around
 - `sweep`: and along a whole path
@@ -15,6 +16,7 @@ from .clearance import Clearance, Look, Nearest
 from .dynamics import Dynamics
 from .extra import PhysicsError, load_mujoco
 from .robot import PhysicalRobot
+from .simulation import with_physics
 from .surroundings import Surrounding
 from .sweep import TOLERANCE_M, Canceled, Encounter, JointPath, Swept, sweep
 from .world import PhysicalJoint, World, make_world
@@ -37,4 +39,5 @@ __all__ = [
     "load_mujoco",
     "make_world",
     "sweep",
+    "with_physics",
 ]

@@ -28,6 +28,7 @@ from ..joints import (
     with_payload,
     with_stops,
 )
+from ..physics import with_physics
 from ..planning import MotionLibrary, MotionReader, make_checks
 from ..trajectory import FULL_RAMP
 from .gamepad import GamepadFile
@@ -99,7 +100,8 @@ def make_registry(
             models[described] = load_model(robot, settings)
         model = models[described]
         joint_map = build_joint_map(name, model, robot.joints)
-        options = with_gravity(robot.driver.options, with_payload(name, model, robot.payload), joint_map)
+        options = with_physics(robot.driver.type, robot.driver.options, model, joint_map, robot.payload)
+        options = with_gravity(options, with_payload(name, model, robot.payload), joint_map)
         options = with_stops(robot.driver.type, options, joint_map)
         driver = drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
         setup = make_setup(name, robot, settings, joint_map, options, allowed=driver.limits)

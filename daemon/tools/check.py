@@ -32,6 +32,7 @@ from ..joints import (
     with_gravity,
     with_payload,
 )
+from ..physics import with_physics
 from ..planning import MotionLibrary, PlanError, checked_plan, make_checks, unnoticed
 from ..recording import refuse_unwritable
 from .batch import for_each_file
@@ -123,7 +124,8 @@ def _made(settings: Settings, name: str) -> tuple[JointMap, Driver, tuple[PlanCh
     model = load_model(robot, settings)
     _warn_of_meshes(model)
     joint_map = build_joint_map(name, model, robot.joints)
-    options = with_gravity(robot.driver.options, with_payload(name, model, robot.payload), joint_map)
+    options = with_physics(robot.driver.type, robot.driver.options, model, joint_map, robot.payload)
+    options = with_gravity(options, with_payload(name, model, robot.payload), joint_map)
     driver = make_driver(robot.driver.type, options, joint_map.actuators)
     return joint_map, driver, make_checks(robot, model, joint_map)
 

@@ -30,6 +30,7 @@ from ..joints import (
     with_payload,
     with_stops,
 )
+from ..physics import with_physics
 from ..planning import MotionLibrary, make_checks, unnoticed
 from ..robots import GoalPlanner, make_setup, new_goal, result_payload
 from ..stream.engine import StreamLoop
@@ -90,7 +91,8 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
     _refuse_endless(name, request)
     model = load_model(robot, settings)
     joint_map = build_joint_map(name, model, robot.joints)
-    options = with_gravity(robot.driver.options, with_payload(name, model, robot.payload), joint_map)
+    options = with_physics(robot.driver.type, robot.driver.options, model, joint_map, robot.payload)
+    options = with_gravity(options, with_payload(name, model, robot.payload), joint_map)
     driver = make_driver(robot.driver.type, options, joint_map.actuators)
     narrowed = joint_map.within(driver.limits)
     bounds = joint_bounds(narrowed, robot)

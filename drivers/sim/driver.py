@@ -291,9 +291,14 @@ class SimDriver(Driver):
             raise failure
 
     def rehearse(self) -> tuple[str, ...]:
-        """Make the world of `physics` once, so that what is wrong with it is seen in time."""
+        """Make the world of `physics` once, so that what is wrong with it is seen in time.
+
+        Returns also which of its bodies do not touch, as they cannot but overlap.
+        """
         if isinstance(self.options.physics, WorldOptions):
-            self._make_world(self.options.physics)
+            pairs = self._make_world(self.options.physics).untouched
+            what = "overlap in nearly every posture; they do not touch in the simulation"
+            return (*self.warnings, *(f"{one} and {other} {what}" for one, other in pairs))
         return super().rehearse()
 
     def inject(self, fault: Mapping[str, Any]) -> None:

@@ -11,6 +11,8 @@ where something pushes (docs/physics.md has the figures).
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +25,7 @@ from ..layout import STEP_S
 from .contacts import Contacts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,7 +37,9 @@ ARMATURE = 0.01
 IMMOVABLE = 1e12
 """Inertia of a joint that is stuck."""
 POSTURES = 32
-"""So many are looked at for the largest inertia."""
+"""So many are looked at, for the largest inertia and for what touches always."""
+TOUCHING_SHARE = 0.95
+"""Bodies that touch in more of them cannot but touch, as MoveIt's assistant has it; they then do not."""
 FREE_RAD, FREE_M = np.pi, 0.5
 """How far either way these go for joints without ends."""
 FAR = 1e10
@@ -68,6 +72,16 @@ def load_mujoco(where: str) -> Any:
     return mujoco
 
 
+@contextmanager
+def _readable(where: str) -> Iterator[None]:
+    """Let what MuJoCo cannot read be an error of the configuration."""
+    try:
+        yield
+    except ValueError as error:
+        problem, hint = "MuJoCo cannot read the world", "correct the description or the scene"
+        raise DriverConfigError(where, problem, " ".join(str(error).split()), hint) from error
+
+
 def _drop(_message: str) -> None:
     """Drop a warning of MuJoCo: `PhysicalPlant` sees by itself that a world has diverged."""
 
@@ -78,7 +92,8 @@ class World:
     `gravity`: its acceleration, in m/s². `model`, `data`: MuJoCo's own. `lower`, `upper`, `effort_limit`
     (actuators,): ends and greatest efforts of the description, infinite where it has none. `is_damped`
     (actuators,): whether it has friction by velocity. `inertia` (actuators,): the largest one that each
-    actuator finds, in kg·m² or kg. `contacts`: what touches.
+    actuator finds, in kg·m² or kg. `contacts`: what touches. `untouched`: pairs of bodies that do not touch
+    here, as their shapes overlap in nearly every posture.
 
     Raises DriverConfigError if MuJoCo is not installed, cannot read the world, or finds no such joint in it.
     """
@@ -92,32 +107,40 @@ class World:
         joints = [of_actuator[name] for name in actuators]
         self._reduction = np.array([joint.reduction for joint in joints])
         self._offset = np.array([joint.offset for joint in joints])
-        self.model = self._compiled(where, options.mjcf, joints)
-        self.model.opt.gravity[:] = gravity
-        self.data = self._mujoco.MjData(self.model)
-        self._bind([self.model.joint(joint.joint).id for joint in joints])
+        spec = self._specified(where, options.mjcf, joints)
+        spec.option.gravity = gravity
+        self._load(where, spec, joints)
+        self.untouched = self._always_touching()
+        if self.untouched:
+            for one, other in self.untouched:
+                spec.add_exclude(bodyname1=one, bodyname2=other)
+            self._load(where, spec, joints)
         self.inertia = self._largest_inertia()
         self.contacts = Contacts(self._mujoco, self.model, self.data)
 
-    def _compiled(self, where: str, mjcf: str, joints: Sequence[WorldJoint]) -> Any:
+    def _specified(self, where: str, mjcf: str, joints: Sequence[WorldJoint]) -> Any:
+        """Return MuJoCo's specification of the world, with a motor at each joint."""
         mujoco = self._mujoco
-        try:
+        with _readable(where):
             spec = mujoco.MjSpec.from_string(mjcf)
-            own = {joint.name: joint for joint in spec.joints}
-            for joint in joints:
-                self._refuse_unfit(where, own.get(joint.joint), joint, own)
-                own[joint.joint].armature = max(own[joint.joint].armature, ARMATURE)
-                servo = spec.add_actuator(target=joint.joint)
-                servo.trntype = mujoco.mjtTrn.mjTRN_JOINT
-                servo.gaintype, servo.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
-                servo.gear[0] = joint.reduction
-            spec.option.timestep = STEP_S
-            spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-            spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-            return spec.compile()
-        except ValueError as error:
-            problem, hint = "MuJoCo cannot read the world", "correct the description or the scene"
-            raise DriverConfigError(where, problem, " ".join(str(error).split()), hint) from error
+        own = {joint.name: joint for joint in spec.joints}
+        for joint in joints:
+            self._refuse_unfit(where, own.get(joint.joint), joint, own)
+            own[joint.joint].armature = max(own[joint.joint].armature, ARMATURE)
+            servo = spec.add_actuator(target=joint.joint)
+            servo.trntype = mujoco.mjtTrn.mjTRN_JOINT
+            servo.gaintype, servo.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
+            servo.gear[0] = joint.reduction
+        spec.option.timestep = STEP_S
+        spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+        return spec
+
+    def _load(self, where: str, spec: Any, joints: Sequence[WorldJoint]) -> None:
+        with _readable(where):
+            self.model = spec.compile()
+        self.data = self._mujoco.MjData(self.model)
+        self._bind([self.model.joint(joint.joint).id for joint in joints])
 
     def _refuse_unfit(self, where: str, joint: Any, named: WorldJoint, known: Collection[str]) -> None:
         """Refuse a joint of the world that is not there, or that no motor moves."""
@@ -205,18 +228,44 @@ class World:
                 ways[dofs[joint]] = polynomial[1] * ways[dofs[leader]]
         return ways
 
-    def _largest_inertia(self) -> Floats:
-        """Return the largest inertia at each actuator over postures within its ends: (actuators,)."""
-        model = self.model
+    def _postures(self) -> Iterator[None]:
+        """Go through postures within the ends, the same ones each time."""
         slides = self._slides[: len(self._joints)]
         free = np.where(slides, FREE_M, FREE_RAD) * np.abs(self._reduction)
         lower = np.where(np.isfinite(self.lower), self.lower, -free)
         upper = np.where(np.isfinite(self.upper), self.upper, free)
         random = np.random.default_rng(0)
-        inertia, largest = np.empty((model.nv, model.nv)), np.zeros(len(self._joints))
         for _ in range(POSTURES):
             self.begin(random.uniform(lower, np.maximum(lower, upper)))
-            self._mujoco.mj_fullM(model, self.data, inertia)
+            yield
+
+    def _always_touching(self) -> list[tuple[str, str]]:
+        """Return the pairs of bodies that touch in nearly all postures: their shapes overlap by design."""
+        model, touching = self.model, Counter[tuple[int, int]]()
+        for _ in self._postures():
+            pairs = np.sort(model.geom_bodyid[self.data.contact.geom], axis=1)
+            touching.update(set(map(tuple, pairs.tolist())))
+        always = sorted(pair for pair, times in touching.items() if times >= TOUCHING_SHARE * POSTURES)
+        astray = self._moved_by_nothing()
+        names = [(model.body(one).name, model.body(other).name) for one, other in always]
+        return [
+            pair for pair, bodies in zip(names, always, strict=True) if all(pair) and not astray & {*bodies}
+        ]
+
+    def _moved_by_nothing(self) -> set[int]:
+        """Return the bodies that have a freedom which no actuator moves, such as what lies about."""
+        model = self.model
+        loose = set(model.dof_bodyid[~self._ways.any(axis=1)].tolist())
+        for body in range(1, model.nbody):
+            if int(model.body_parentid[body]) in loose:
+                loose.add(body)
+        return loose
+
+    def _largest_inertia(self) -> Floats:
+        """Return the largest inertia at each actuator over postures: (actuators,)."""
+        inertia, largest = np.empty((self.model.nv, self.model.nv)), np.zeros(len(self._joints))
+        for _ in self._postures():
+            self._mujoco.mj_fullM(self.model, self.data, inertia)
             found = np.einsum("ia,ij,ja->a", self._ways, inertia, self._ways)
             np.maximum(largest, found, largest)
         return largest

@@ -1,0 +1,78 @@
+"""The world of a simulated robot, from its description: what the `sim` driver's option `physics` wants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .extra import PhysicsError, load_mujoco
+from .world import make_world
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from motiond.formats import RobotModel
+
+    from ..config.robot import PayloadSettings
+    from ..joints import JointMap
+    from .world import World
+
+COMPOSITE, SIMULATED = "composite", "sim"
+
+
+def with_physics(
+    kind: str,
+    options: Mapping[str, Any],
+    model: RobotModel | None,
+    joint_map: JointMap,
+    payload: PayloadSettings | None = None,
+) -> dict[str, Any]:
+    """Return a driver's options, with the robot's world where `physics` asks for it.
+
+    The bodies of `gravity` are then the world's; its acceleration stays. `kind`: the driver.
+
+    Raises
+    ------
+    PhysicsError
+        If the description makes no world, MuJoCo is not installed, or a part of a composite asks for one.
+    JointMapError
+        If the payload is in a frame that the description does not have.
+    """
+    if kind == COMPOSITE:
+        _refuse_parts(joint_map.robot, options)
+    if kind != SIMULATED or options.get("physics") is not True:
+        return dict(options)
+    if model is None:
+        reason, hint = "it has no description", "name one under `model`"
+        raise PhysicsError(f"{joint_map.robot}: `physics` is true; {reason}; {hint}")
+    load_mujoco(f"{joint_map.robot}: `physics`")
+    world = make_world(model, joint_map, payload=payload, needs_masses=True)
+    filled = {**options, "physics": {"mjcf": world.mjcf, "joints": _moved(world, joint_map)}}
+    if isinstance(gravity := options.get("gravity"), dict):
+        filled["gravity"] = {key: gravity[key] for key in gravity if key != "from_model"}
+    return filled
+
+
+def _refuse_parts(robot: str, options: Mapping[str, Any]) -> None:
+    parts = options.get("parts")
+    for name, part in parts.items() if isinstance(parts, dict) else ():
+        if isinstance(part, dict) and part.get("physics") is True:
+            reason, hint = "it moves a part of the robot alone", "simulate the whole robot, or leave it out"
+            raise PhysicsError(f"{robot}: part {name}: `physics` is true; {reason}; {hint}")
+
+
+def _moved(world: World, joint_map: JointMap) -> list[dict[str, Any]]:
+    """Return the joint of the world that each actuator moves; the others follow by the world's own rules."""
+    gear = joint_map.transmission
+    of_joint = {one.name: one for one in world.joints}
+    joints = []
+    for actuator, column in zip(joint_map.actuators, gear.joint_of.tolist(), strict=True):
+        joint = of_joint[joint_map.joints[column]]
+        joints.append(
+            {
+                "actuator": actuator,
+                "joint": joint.name,
+                "reduction": float(gear.joint_reduction[column]) / joint.factor,
+                "offset": joint.factor * float(gear.joint_offset[column]) + joint.offset,
+            }
+        )
+    return joints

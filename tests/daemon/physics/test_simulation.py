@@ -1,0 +1,183 @@
+"""Robots of a configuration that are simulated in a world made of their description."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import yaml
+
+from motiond.daemon.api import PlayRequest
+from motiond.daemon.config.robot import JointSettings
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.joints.joint_map import build_joint_map
+from motiond.daemon.physics import PhysicsError, with_physics
+from motiond.daemon.tools.check import check_motions
+from motiond.daemon.tools.dry_run import DryRun, run_dry
+from motiond.drivers.testing.rig import Clock
+from motiond.formats import load_robot
+from tests.drivers.sim.joints import Joints
+
+if TYPE_CHECKING:
+    from motiond.formats import RobotModel
+    from motiond.formats.arrays import Floats
+
+ROOT = Path(__file__).parents[3]
+ARM = ROOT / "config" / "robots" / "six_axis.hrdf"
+GOOD = ROOT / "tests" / "files" / "good"
+JOINTS = ("base", "shoulder", "elbow", "wrist1", "wrist2", "wrist3")
+LIMITS = {"lower": -3.0, "upper": 3.0, "acceleration": 20}
+
+
+def configured(folder: Path, **changes: Any) -> Path:
+    """Write a configuration of the example's arm in a physical world; `changes`: of the robot."""
+    robot: dict[str, Any] = {
+        "model": str(ARM),
+        "driver": {"type": "sim", "physics": True},
+        "motions": [str(ROOT / "config" / "motions")],
+        "joints": {name: {"limits": LIMITS} for name in JOINTS},
+    }
+    path = folder / "motiond.yaml"
+    path.write_text(yaml.safe_dump({"mqtt": {"broker": "embedded"}, "robots": {"arm": robot | changes}}))
+    return path
+
+
+def play(config: Path, motion: str = "wave") -> DryRun:
+    return run_dry(load_settings(config), "arm", PlayRequest(motion=motion), traced=True)
+
+
+def traced(run: DryRun, name: str) -> Floats:
+    assert run.trace is not None
+    found: Floats = run.trace[name]
+    return found
+
+
+@pytest.mark.parametrize("motion", ["wave", "nod", "stretch"])
+def test_under_gravity_motions_are_played_within_five_milliradians(tmp_path: Path, motion: str) -> None:
+    run = play(configured(tmp_path), motion)
+    assert run.result["code"] == "SUCCESSFUL"
+    error = traced(run, "feedback_position") - traced(run, "reference_position")
+    assert 1e-4 < np.abs(error).max() < 5e-3
+    assert np.abs(traced(run, "feedback_effort")).max(axis=0)[1] > 5.0  # the shoulder bears the arm
+
+
+def test_two_runs_are_the_same_to_the_bit(tmp_path: Path) -> None:
+    config = configured(tmp_path)
+    one, other = play(config), play(config)
+    for name in ("feedback_position", "feedback_velocity", "feedback_effort"):
+        assert traced(one, name).tobytes() == traced(other, name).tobytes()
+
+
+def test_motors_keep_to_the_efforts_of_the_description(tmp_path: Path) -> None:
+    heavy = {"frame": "tool/end_effector", "mass": 12.0}
+    run = play(configured(tmp_path, payload=heavy))
+    assert run.result["code"] == "GOAL_TOLERANCE_VIOLATED"
+    assert np.abs(traced(run, "feedback_effort")).max(axis=0)[1] == 44.0
+
+
+def driver_of(robot: RobotModel, joints: dict[str, JointSettings], **options: Any) -> Joints:
+    joint_map = build_joint_map("robot", robot, joints)
+    filled = with_physics("sim", {"physics": True} | options, robot, joint_map)
+    return Joints(Clock(), holds=False, actuators=joint_map.actuators, **filled)
+
+
+def test_reductions_and_offsets_are_those_of_the_joint_map() -> None:
+    plain = driver_of(load_robot(ARM), {}, initial={"shoulder": 0.7})
+    geared = driver_of(
+        load_robot(ARM),
+        {"shoulder": JointSettings(reduction=-4.0, offset=0.3)},
+        initial={"shoulder": (0.7 - 0.3) * -4.0},
+    )
+    for arm in (plain, geared):
+        arm.driver.enable()
+        arm.read(0.5)
+    assert geared.state.position[1] / -4.0 + 0.3 == pytest.approx(plain.state.position[1], abs=1e-6)
+    assert geared.state.effort[1] * -4.0 == pytest.approx(plain.state.effort[1], rel=1e-4)
+
+
+def test_gravity_may_pull_elsewhere_and_its_bodies_are_the_world_s() -> None:
+    none = {"from_model": True, "acceleration": [0.0, 0.0, 0.0]}
+    floating = driver_of(load_robot(ARM), {}, gravity=none, initial={"shoulder": 0.7})
+    floating.driver.enable()
+    floating.read(0.5)
+    assert np.abs(floating.state.effort).max() < 1e-9
+
+
+def test_joints_without_actuators_go_with_those_that_they_follow() -> None:
+    picker = load_robot(GOOD / "urdf" / "picker.urdf")
+    heavy = replace(picker, links=tuple(replace(link, mass=0.5) for link in picker.links))
+    gripper = driver_of(heavy, {"right_finger": JointSettings(actuator="none")})
+    assert len(gripper.driver.actuators) == 4
+    gripper.driver.enable()
+    column = gripper.driver.actuators.index("left_finger")
+    goal = np.zeros(4)
+    goal[column] = 0.02
+    gripper.play(goal, 1.0)
+    fingers = [
+        gripper.driver._plant._world.data.joint(f"{side}_finger").qpos[0] for side in ("left", "right")
+    ]
+    assert fingers == pytest.approx([0.02, -0.02], abs=1e-3)
+
+
+OPTIONS = {"noise": 0.1, "physics": {"mjcf": "<mujoco/>", "joints": []}}
+
+
+@pytest.mark.parametrize("options", [{}, {"physics": False}, OPTIONS], ids=["none", "not", "its own"])
+def test_what_asks_for_no_world_stays_as_it_is(options: dict[str, Any]) -> None:
+    robot = load_robot(ARM)
+    joint_map = build_joint_map("arm", robot, {})
+    assert with_physics("sim", options, robot, joint_map) == options
+    assert with_physics("hebi", {"physics": True}, robot, joint_map) == {"physics": True}
+
+
+def refused(tmp_path: Path, **changes: Any) -> str:
+    """Return why `motiond check` refuses a configuration; a daemon refuses it for the same reason."""
+    settings = load_settings(configured(tmp_path, **changes))
+    with pytest.raises(PhysicsError) as caught:
+        check_motions(settings)
+    return str(caught.value)
+
+
+def test_without_a_description_there_is_no_world(tmp_path: Path) -> None:
+    expected = "arm: `physics` is true; it has no description; name one under `model`"
+    limits = {name: {"limits": LIMITS | {"velocity": 3.0}} for name in JOINTS}
+    assert refused(tmp_path, model=None, joints=limits) == expected
+
+
+def test_a_part_of_a_robot_has_no_world(tmp_path: Path) -> None:
+    parts = {
+        "lower": {"type": "sim", "actuators": list(JOINTS[:3]), "physics": True},
+        "upper": {"type": "sim", "actuators": list(JOINTS[3:])},
+    }
+    assert refused(tmp_path, driver={"type": "composite", "parts": parts}) == (
+        "arm: part lower: `physics` is true; it moves a part of the robot alone; "
+        "simulate the whole robot, or leave it out"
+    )
+
+
+def test_without_mujoco_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    assert re.fullmatch(
+        r"arm: `physics`: needs MuJoCo, which cannot be imported; .*; pip install 'motiond\[physics\]'",
+        refused(tmp_path),
+    )
+
+
+def test_joints_that_move_no_mass_are_refused(tmp_path: Path) -> None:
+    picker = str(GOOD / "urdf" / "picker.urdf")
+    assert refused(tmp_path, model=picker, joints={}).splitlines()[0] == (
+        "arm: joint 'shoulder' moves no mass; no link beyond 'shoulder' has one; give its links masses"
+    )
+
+
+def test_a_check_names_what_overlaps_and_so_does_not_touch(tmp_path: Path) -> None:
+    lines: list[str] = []
+    check_motions(load_settings(configured(tmp_path)), report=lines.append)
+    assert lines == [
+        "arm: warning: base and bracket1 overlap in nearly every posture; they do not touch in the simulation"
+    ]
