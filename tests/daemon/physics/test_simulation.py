@@ -22,6 +22,7 @@ from motiond.daemon.tools.dry_run import DryRun, run_dry
 from motiond.drivers.testing.rig import Clock
 from motiond.formats import load_robot
 from tests.drivers.sim.joints import Joints
+from tests.drivers.sim.physics.worlds import plant_of
 
 if TYPE_CHECKING:
     from motiond.formats import RobotModel
@@ -118,9 +119,7 @@ def test_joints_without_actuators_go_with_those_that_they_follow() -> None:
     goal = np.zeros(4)
     goal[column] = 0.02
     gripper.play(goal, 1.0)
-    fingers = [
-        gripper.driver._plant._world.data.joint(f"{side}_finger").qpos[0] for side in ("left", "right")
-    ]
+    fingers = [plant_of(gripper)._world.data.joint(f"{side}_finger").qpos[0] for side in ("left", "right")]
     assert fingers == pytest.approx([0.02, -0.02], abs=1e-3)
 
 

@@ -166,7 +166,7 @@ def test_ends_of_the_description_count_where_no_option_is_narrower(clock: Clock)
 
 @pytest.mark.parametrize("how", ["initial", "displaced"])
 def test_a_joint_beyond_a_stop_goes_no_further_out_and_may_come_back(clock: Clock, how: str) -> None:
-    out = beam(clock, upper_stop=0.3, effort_limit=60.0, **({"initial": 0.8} if how == "initial" else {}))
+    out = beam(clock, upper_stop=0.3, effort_limit=60.0, initial=0.8 if how == "initial" else None)
     if how == "displaced":
         out.inject("displaced", by=0.8)
     assert out.read(2.0)[0] == pytest.approx(0.8, abs=1e-3)
@@ -347,7 +347,7 @@ def run(clock: Clock, tick_s: float) -> bytes:
     for _ in range(round(1.0 / tick_s)):
         falling.read(tick_s)
         if round((clock.now_s - 1000.0) * 1e4) % 500 == 0:
-            states.append(falling.driver._plant.rows[1:4].copy())
+            states.append(falling.plant.rows[1:4].copy())
     return np.array(states).tobytes()
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from motiond.drivers.sim import SimDriver
+from motiond.drivers.sim.physics import PhysicalPlant
 from tests.drivers.sim.joints import Joints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from motiond.drivers.sim.physics import World
     from motiond.drivers.testing.rig import Clock
 
 G = 9.80665
@@ -22,7 +25,7 @@ ARM = """<body name="upper"><joint name="shoulder" axis="0 1 0"/>
   <geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.03" mass="2"/>
   <body name="fore" pos="0.4 0 0"><joint name="elbow" axis="0 1 0"/>
     <geom type="capsule" fromto="0.1 0 0 0.3 0 0" size="0.03" mass="1"/></body></body>"""
-SLIPPERY = {"viscous_friction": 1e-12}
+SLIPPERY: dict[str, Any] = {"viscous_friction": 1e-12}
 """Without friction of its own, a loose joint has that of a gear."""
 
 
@@ -44,6 +47,16 @@ class Mechanism(Joints):
         super().__init__(clock, holds=holds, actuators=actuators, physics=physics, **options)
 
     @property
-    def mujoco(self) -> Any:
-        """MuJoCo's model and data behind the plant."""
-        return self.driver._plant._world
+    def plant(self) -> PhysicalPlant:
+        return plant_of(self)
+
+    @property
+    def mujoco(self) -> World:
+        """The world behind the plant, with MuJoCo's model and data."""
+        return self.plant._world
+
+
+def plant_of(joints: Joints) -> PhysicalPlant:
+    assert isinstance(joints.driver, SimDriver)
+    assert isinstance(joints.driver._plant, PhysicalPlant)
+    return joints.driver._plant
