@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -56,6 +56,14 @@ class Nearest:
     points: Floats
 
 
+class Columns(Protocol):
+    """What has the joints of a robot, as columns of a posture."""
+
+    @property
+    def joints(self) -> Sequence[str]:
+        """Their names."""
+
+
 class Clearance:
     """The distances between a robot's links, and from these to what stands around.
 
@@ -67,6 +75,9 @@ class Clearance:
         Whose limits postures are chosen from to find what always touches.
     ignore : sequence of (str, str)
         Links, or a link and a shape around, that may be near each other.
+    touching : sequence of (str, str), optional
+        Links that are known to touch always; then none are looked for, and of the joint map only its joints
+        are of interest.
 
     Attributes
     ----------
@@ -85,11 +96,17 @@ class Clearance:
         If MuJoCo is not installed or cannot load the world, or a name in `ignore` is none.
     """
 
-    def __init__(self, world: World, joint_map: JointMap, ignore: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self,
+        world: World,
+        joint_map: JointMap | Columns,
+        ignore: Sequence[tuple[str, str]] = (),
+        touching: Sequence[tuple[str, str]] | None = None,
+    ) -> None:
         self._mujoco = load_mujoco(world.robot)
         self._robot, self._world = PhysicalRobot(world), world
         model = self.model = self._robot.model
-        self._joint_map = joint_map
+        self._joints = len(joint_map.joints)
         self._names = [_name_of(model, geom) for geom in range(model.ngeom)]
         self._reach = Reach(self._robot, self._mujoco)
         touches = (model.geom_contype != 0) | (model.geom_bodyid == WORLD)
@@ -102,7 +119,9 @@ class Clearance:
             if self._reach.part(*pair) and frozenset(self._names[geom] for geom in pair) not in ignored
         ]
         self._take(pairs)
-        self.touching = self._found_touching()
+        if touching is None:
+            touching = self._found_touching(cast("JointMap", joint_map))
+        self.touching = tuple(touching)
         known = {frozenset(names) for names in self.touching}
         self._take([pair for pair in pairs if frozenset(self._names[geom] for geom in pair) not in known])
 
@@ -110,7 +129,7 @@ class Clearance:
         table = np.array(pairs, dtype=np.intp).reshape(-1, 2)
         self.first, self.second = table.T
         self.links = [(self._names[one], self._names[other]) for one, other in pairs]
-        moved_by = np.zeros((len(pairs), len(self._joint_map.joints)), dtype=bool)
+        moved_by = np.zeros((len(pairs), self._joints), dtype=bool)
         for number, pair in enumerate(pairs):
             moved_by[number, self._robot.columns[self._reach.between(*pair)]] = True
         self.moved_by: Booleans = moved_by
@@ -157,7 +176,7 @@ class Clearance:
             np.add.at(weights[pair], robot.columns[way], factors[way] * reach)
         return weights
 
-    def _found_touching(self) -> tuple[tuple[str, str], ...]:
+    def _found_touching(self, joint_map: JointMap) -> tuple[tuple[str, str], ...]:
         """Return the links that touch where the description begins, or in nearly all random postures."""
         look, misses, most = self.look(), Counter[tuple[str, str]](), POSTURES * (1.0 - ALWAYS)
         around = (self.model.geom_bodyid[self.first] == WORLD) | (
@@ -169,9 +188,9 @@ class Clearance:
         pairs_of: dict[tuple[str, str], list[int]] = {}
         for pair, name in enumerate(self.links):
             pairs_of.setdefault(name, []).append(pair)
-        look.place(self._joint_map.initial)
+        look.place(joint_map.initial)
         found = [name for name in open_pairs if look.touch(pairs_of[name])]
-        for posture in self._random_postures():
+        for posture in _random_postures(joint_map):
             if not open_pairs:
                 break
             look.place(posture)
@@ -180,15 +199,6 @@ class Clearance:
                 if misses[name] > most:
                     del open_pairs[name]
         return tuple(dict.fromkeys((*found, *open_pairs)))
-
-    def _random_postures(self) -> Floats:
-        limits, joint_map = self._joint_map.limits, self._joint_map
-        far = np.where(np.array(joint_map.units) == "m", LONGEST_M, np.pi)
-        lower = np.where(np.isfinite(limits.lower), limits.lower, np.minimum(-far, limits.upper))
-        upper = np.where(np.isfinite(limits.upper), limits.upper, np.maximum(far, limits.lower))
-        postures = np.random.default_rng(0).uniform(lower, upper, (POSTURES, lower.size))
-        joint_map.follow(postures)
-        return postures
 
 
 class Look:
@@ -254,3 +264,13 @@ def _name_of(model: Any, geom: int) -> str:
     body = int(model.geom_bodyid[geom])
     name: str = model.geom(geom).name if body == WORLD else model.body(body).name
     return name
+
+
+def _random_postures(joint_map: JointMap) -> Floats:
+    limits = joint_map.limits
+    far = np.where(np.array(joint_map.units) == "m", LONGEST_M, np.pi)
+    lower = np.where(np.isfinite(limits.lower), limits.lower, np.minimum(-far, limits.upper))
+    upper = np.where(np.isfinite(limits.upper), limits.upper, np.maximum(far, limits.lower))
+    postures = np.random.default_rng(0).uniform(lower, upper, (POSTURES, lower.size))
+    joint_map.follow(postures)
+    return postures
