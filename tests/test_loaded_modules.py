@@ -148,3 +148,14 @@ def test_a_stream_process_loads_its_loop(stream: set[str]) -> None:
 )
 def test_imports_count_where_loading_a_module_runs_them(source: str, names: list[str]) -> None:
     assert list(imported("motiond.daemon.service.daemon", ast.parse(source))) == names
+
+
+def test_no_module_loads_mujoco_before_it_is_used() -> None:
+    places = [
+        path
+        for folder in ("daemon", "drivers", "formats", "client")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    modules = [f"motiond.{'.'.join(path.relative_to(ROOT).with_suffix('').parts)}" for path in places]
+    assert "motiond.daemon.physics.extra" in modules
+    assert "mujoco" not in loaded_by(*modules)

@@ -15,7 +15,7 @@
 """
 
 from .foreign import HEBI_CONFIG, Foreign, foreign_format
-from .mesh_file import open_mesh, refuse_damaged
+from .mesh_file import STL_HEAD_BYTES, STL_TRIANGLE_BYTES, open_mesh, refuse_damaged
 from .regular_file import open_regular
 from .ros2 import (
     JOINT_STATE,
@@ -37,6 +37,8 @@ __all__ = [
     "HEBI_CONFIG",
     "JOINT_STATE",
     "SCHEMA_ENCODING",
+    "STL_HEAD_BYTES",
+    "STL_TRIANGLE_BYTES",
     "STRING",
     "TF_MESSAGE",
     "Foreign",

@@ -13,12 +13,13 @@ import pytest
 from motiond.daemon.config.robot import JointSettings, PayloadSettings
 from motiond.daemon.joints.joint_map import build_joint_map
 from motiond.daemon.physics import PhysicalRobot, PhysicsError, make_world
-from motiond.formats import Coordinate, Joint, JointType, Link, Mimic, RobotModel, Shape, load_robot
+from motiond.formats import Coordinate, Joint, JointType, Link, Mesh, Mimic, RobotModel, Shape, load_robot
 from tests.daemon.random_robots import random_pose, random_robot
 
 if TYPE_CHECKING:
     from motiond.daemon.joints.joint_map import JointMap
     from motiond.formats.arrays import Floats
+    from motiond.formats.model.shapes import MeshFormat
 
 ROOT = Path(__file__).parents[3]
 ARM = ROOT / "config" / "robots" / "six_axis.hrdf"
@@ -154,6 +155,16 @@ def test_a_link_with_a_mass_alone_has_the_inertia_of_its_shapes() -> None:
 
 
 FREE = "it hangs on 'link1', and only the world carries such; fix it to its link"
+TEXT_STL = """solid arm
+facet normal 0 0 1
+outer loop
+vertex 0 0 0
+vertex 1 0 0
+vertex 0 1 0
+endloop
+endfacet
+endsolid arm
+"""
 CLOSED = "arm: joint 'b' closes a loop; MuJoCo has trees of links here; open it in the description"
 
 
@@ -172,3 +183,79 @@ def test_joints_that_mujoco_lacks_are_refused_by_name(changes: dict[str, Any], m
     with pytest.raises(PhysicsError) as caught:
         make_world(model, joint_map)
     assert str(caught.value) == message
+
+
+def refusal_of(link: Link) -> str:
+    model = chain(joint_of("turn", "revolute"))
+    model = replace(model, links=(model.links[0], replace(link, name="link1")))
+    with pytest.raises(PhysicsError) as caught:
+        make_world(model, build_joint_map("arm", model, {}))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("arm.dae", "", "'arm.dae' is neither STL nor OBJ; convert it, or give the link a collision shape"),
+        ("arm.stl", TEXT_STL, "'arm.stl' is STL in text, and MuJoCo reads binary STL; save it as such"),
+        ("arm.stl", "odd", "its file is damaged, holds no triangles or is not STL; export it again"),
+        ("arm.obj", None, "cannot be read: No such file or directory; check the file"),
+    ],
+)
+def test_meshes_that_mujoco_cannot_read_are_refused(
+    tmp_path: Path, name: str, text: str | None, reason: str
+) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    formats: dict[str, MeshFormat] = {".dae": "dae", ".stl": "stl", ".obj": "obj"}
+    mesh = Mesh(tmp_path / name, formats[name[-4:]])
+    link = Link("", 1.0, shapes=(Shape("mesh", mesh=mesh),))
+    assert refusal_of(link) == f"arm: link 'link1' has a mesh that MuJoCo cannot read; {reason}"
+
+
+def test_a_plane_that_moves_is_refused() -> None:
+    message = "arm: link 'link1' has a plane; MuJoCo has planes on what does not move; give it a flat box"
+    assert refusal_of(Link("", 1.0, shapes=(Shape("plane", (1, 1)),))) == message
+
+
+def test_joints_beyond_which_nothing_has_a_mass_are_refused_where_masses_matter() -> None:
+    model = chain(joint_of("a", "revolute"), joint_of("b", "revolute"), joint_of("c", "revolute"))
+    base, heavy, *light = model.links
+    model = replace(model, links=(base, heavy, *(replace(link, mass=0.0) for link in light)))
+    joint_map = build_joint_map("arm", model, {})
+    make_world(model, joint_map)
+    with pytest.raises(PhysicsError) as caught:
+        make_world(model, joint_map, needs_masses=True)
+    assert str(caught.value) == (
+        "arm: joint 'b' moves no mass; no link beyond 'b' has one; give its links masses\n"
+        "arm: joint 'c' moves no mass; no link beyond 'c' has one; give its links masses"
+    )
+
+
+def geoms_of(model: RobotModel) -> list[tuple[str, str]]:
+    """Return the bodies of what touches, with the kinds of shapes."""
+    robot = PhysicalRobot(make_world(model, build_joint_map("arm", model, {}))).model
+    kinds = [mujoco.mjtGeom(kind).name.removeprefix("mjGEOM_").lower() for kind in robot.geom_type]
+    return [(robot.body(body).name, kind) for body, kind in zip(robot.geom_bodyid, kinds, strict=True)]
+
+
+def test_collision_shapes_touch_and_visual_ones_where_there_are_no_others() -> None:
+    model = chain(joint_of("a", "revolute"), joint_of("b", "revolute"))
+    seen, solid = Shape("sphere", (0.1,)), Shape("box", (0.1, 0.1, 0.1), role="collision")
+    base, first, second = model.links
+    both = (base, replace(first, shapes=(seen, solid)), replace(second, shapes=(seen,)))
+    assert geoms_of(replace(model, links=both)) == [("link1", "box")]
+    bare = (base, replace(first, shapes=(seen,)), second)
+    assert geoms_of(replace(model, links=bare)) == [("link1", "sphere")]
+
+
+def test_where_a_format_has_no_shapes_derived_ones_touch() -> None:
+    assert ("link2", "cylinder") in geoms_of(load_robot(ARM))
+
+
+def test_a_link_without_shapes_has_the_inertia_of_a_ball() -> None:
+    model = replace(chain(joint_of("turn", "revolute"), describes_looks=True))
+    model = replace(model, links=(replace(model.links[0], shapes=(Shape("box", (1, 1, 1)),)), model.links[1]))
+    body = PhysicalRobot(make_world(model, build_joint_map("arm", model, {}))).model.body("link1")
+    radius = (3 * 1.0 / (4 * np.pi * 2000)) ** (1 / 3)
+    assert body.inertia == pytest.approx(np.full(3, 0.4 * radius**2))
