@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from motiond.drivers.sim import packed
 
 from .extra import PhysicsError, load_mujoco
 from .world import make_world
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from .world import World
 
 COMPOSITE, SIMULATED = "composite", "sim"
+MOST_BYTES = 100_000
+"""Of a world, beside what else is in the first message to a stream process (`ipc.channel.PACKET_BYTES`)."""
 
 
 def with_physics(
@@ -33,7 +38,8 @@ def with_physics(
     Raises
     ------
     PhysicsError
-        If the description makes no world, MuJoCo is not installed, or a part of a composite asks for one.
+        If description and scene make no world, MuJoCo is not installed, or a part of a composite asks for
+        one.
     JointMapError
         If the payload is in a frame that the description does not have.
     """
@@ -45,11 +51,32 @@ def with_physics(
         reason, hint = "it has no description", "name one under `model`"
         raise PhysicsError(f"{joint_map.robot}: `physics` is true; {reason}; {hint}")
     load_mujoco(f"{joint_map.robot}: `physics`")
-    world = make_world(model, joint_map, payload=payload, needs_masses=True)
-    filled = {**options, "physics": {"mjcf": world.mjcf, "joints": _moved(world, joint_map)}}
+    scene = options.get("scene")
+    world = make_world(
+        model,
+        joint_map,
+        payload=payload,
+        floor=bool(options.get("floor")),
+        scene=scene and Path(scene),
+        needs_masses=True,
+    )
+    filled = {key: options[key] for key in options if key not in {"floor", "scene"}}
+    filled["physics"] = {"mjcf": _fitting(world), "joints": _moved(world, joint_map)}
     if isinstance(gravity := options.get("gravity"), dict):
         filled["gravity"] = {key: gravity[key] for key in gravity if key != "from_model"}
     return filled
+
+
+def _fitting(world: World) -> str:
+    """Return the world's document as it goes to another process, in one message."""
+    text = packed(world.mjcf)
+    if len(text) > MOST_BYTES:
+        reason, hint = (
+            f"it has {len(text) // 1000} kB packed",
+            "keep shapes of many corners in files of meshes",
+        )
+        raise PhysicsError(f"{world.robot}: `physics`: the world is too large; {reason}; {hint}")
+    return text
 
 
 def _refuse_parts(robot: str, options: Mapping[str, Any]) -> None:

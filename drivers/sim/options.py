@@ -15,7 +15,7 @@ from ..base import DriverOptions
 from ..options import Finite, NotNegative, PerActuatorOf, Positive  # noqa: TC001 - the same
 from ..weights import Gravity  # noqa: TC001 - the same
 from .faults import ScriptedFault  # noqa: TC001 - the same
-from .physics.options import WorldOptions  # noqa: TC001 - the same
+from .physics.options import Physics  # noqa: TC001 - the same
 
 Frequency = Annotated[float, Field(ge=1, le=500)]
 Order = Annotated[int, Field(ge=1, le=2)]
@@ -57,9 +57,13 @@ class SimOptions(DriverOptions):
         default=0.0, description="Pulls at the actuator all the time, in N·m or N."
     )
     gravity: Gravity | None = Field(default=None, description="What gravity pulls at, beside `load`.")
-    physics: bool | WorldOptions = Field(
+    physics: Physics = Field(
         default=False,
         description="true: the actuators move the robot of the description in a physical world (MuJoCo).",
+    )
+    floor: bool = Field(default=False, description="Whether that world has a floor, at z = 0.")
+    scene: Path | None = Field(
+        default=None, description="A file with what stands around the robot: MJCF, or another description."
     )
     initial: PerActuatorOf[Finite] | None = Field(
         default=None,

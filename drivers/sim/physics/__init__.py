@@ -8,9 +8,9 @@
 
 from __future__ import annotations
 
-from .options import WorldOptions
+from .options import WorldOptions, packed
 from .plant import PhysicalPlant
 from .refusals import refuse_what_no_world_has
 from .world import World
 
-__all__ = ["PhysicalPlant", "World", "WorldOptions", "refuse_what_no_world_has"]
+__all__ = ["PhysicalPlant", "World", "WorldOptions", "packed", "refuse_what_no_world_has"]

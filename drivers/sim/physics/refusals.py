@@ -21,6 +21,12 @@ def refuse_what_no_world_has(where: str, options: SimOptions, actuators: Sequenc
 
 
 def _problems(where: str, options: SimOptions, actuators: Sequence[str]) -> Iterator[OptionProblem]:
+    for option, is_set in (("floor", options.floor), ("scene", options.scene is not None)):
+        if is_set and options.physics is not True:
+            reason = "it stands in the world of the description"
+            yield OptionProblem(
+                where, (option,), f"`{option}` needs `physics: true`", reason, "set that as well"
+            )
     if options.physics is False:
         return
     orders = options.order.values() if isinstance(options.order, Mapping) else (options.order,)
@@ -28,12 +34,12 @@ def _problems(where: str, options: SimOptions, actuators: Sequence[str]) -> Iter
     for option, is_set, reason in (
         ("calculate_dynamics", not options.calculate_dynamics, "what is at its goal at once feels nothing"),
         ("order", 1 in orders, "what has no inertia feels nothing"),
-        ("gravity", has_bodies, "the world has bodies of its own; only `acceleration` is taken"),
+        ("gravity.bodies", has_bodies, "the world has bodies of its own; an `acceleration` is taken"),
         ("plant", options.plant is not None, "the file holds no world"),
     ):
         if is_set:
             what = f"`{option}` does not go with `physics`"
-            yield OptionProblem(where, (option,), what, reason, "leave one of them out")
+            yield OptionProblem(where, tuple(option.split(".")), what, reason, "leave one of them out")
     if isinstance(options.physics, WorldOptions):
         yield from _joints_that_do_not_fit(where, options.physics, actuators)
 

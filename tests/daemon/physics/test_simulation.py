@@ -19,6 +19,7 @@ from motiond.daemon.joints.joint_map import build_joint_map
 from motiond.daemon.physics import PhysicsError, with_physics
 from motiond.daemon.tools.check import check_motions
 from motiond.daemon.tools.dry_run import DryRun, run_dry
+from motiond.drivers.base import CONTACT, ActuatorState
 from motiond.drivers.testing.rig import Clock
 from motiond.formats import load_robot
 from tests.drivers.sim.joints import Joints
@@ -123,6 +124,43 @@ def test_joints_without_actuators_go_with_those_that_they_follow() -> None:
     assert fingers == pytest.approx([0.02, -0.02], abs=1e-3)
 
 
+TABLE = """<mujoco><worldbody><geom name="table" type="box" size="0.3 0.3 0.05" pos="0.5 0 0"/>
+  <body name="can" pos="0.4 0.1 0.11"><freejoint/><geom size="0.02 0.05" type="cylinder" mass="0.2"/></body>
+</worldbody></mujoco>"""
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Path:
+    path = tmp_path / "cell.xml"
+    path.write_text(TABLE)
+    return path
+
+
+def test_without_torque_the_arm_sinks_onto_the_floor_and_what_stands_in_its_scene(scene: Path) -> None:
+    lying = driver_of(
+        load_robot(ARM), {}, floor=True, scene=str(scene), initial={"shoulder": 0.9, "elbow": 1.2}
+    )
+    state = ActuatorState(6, np.empty((lying.driver.contact_slots, CONTACT)))
+    lying.driver.read(state)
+    lying.clock.now_s += 3.0
+    lying.driver.read(state)
+    assert np.abs(state.velocity).max() < 0.05
+    lying.clock.now_s += 0.01
+    lying.driver.read(state)
+    pairs = state.contacts[:, :2]
+    named = {
+        frozenset(lying.driver.bodies[int(number)] for number in pair)
+        for pair in pairs[~np.isnan(pairs[:, 0])]
+    }
+    assert frozenset({"scene/table", "scene/can"}) in named
+    assert any("floor" in pair or ("scene/table" in pair and "scene/can" not in pair) for pair in named)
+
+
+def test_a_scene_is_found_beside_the_configuration(scene: Path) -> None:
+    driver = {"type": "sim", "physics": True, "scene": "cell.xml"}
+    assert play(configured(scene.parent, driver=driver), "nod").result["code"] == "SUCCESSFUL"
+
+
 OPTIONS = {"noise": 0.1, "physics": {"mjcf": "<mujoco/>", "joints": []}}
 
 
@@ -146,6 +184,26 @@ def test_without_a_description_there_is_no_world(tmp_path: Path) -> None:
     expected = "arm: `physics` is true; it has no description; name one under `model`"
     limits = {name: {"limits": LIMITS | {"velocity": 3.0}} for name in JOINTS}
     assert refused(tmp_path, model=None, joints=limits) == expected
+
+
+def test_a_scene_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    driver = {"type": "sim", "physics": True, "scene": "cel.xml"}
+    path = tmp_path / "cel.xml"
+    expected = f"arm: scene {path}: cannot be read; no such file; check the path"
+    assert refused(tmp_path, driver=driver) == expected
+
+
+def test_a_world_too_large_for_a_message_is_refused(tmp_path: Path) -> None:
+    corners = " ".join(map(str, np.random.default_rng(0).uniform(1, 9, 45_000).tolist()))
+    mesh = f'<asset><mesh name="rock" vertex="{corners}"/></asset>'
+    rock = '<worldbody><geom type="mesh" mesh="rock"/></worldbody>'
+    (tmp_path / "cell.xml").write_text(f"<mujoco>{mesh}{rock}</mujoco>")
+    driver = {"type": "sim", "physics": True, "scene": "cell.xml"}
+    assert re.fullmatch(
+        r"arm: `physics`: the world is too large; it has \d+ kB packed; "
+        "keep shapes of many corners in files of meshes",
+        refused(tmp_path, driver=driver),
+    )
 
 
 def test_a_part_of_a_robot_has_no_world(tmp_path: Path) -> None:
