@@ -14,6 +14,7 @@ from motiond.daemon.config.robot import JointSettings, PayloadSettings
 from motiond.daemon.joints.joint_map import build_joint_map
 from motiond.daemon.physics import PhysicalRobot, PhysicsError, make_world
 from motiond.formats import Coordinate, Joint, JointType, Link, Mesh, Mimic, RobotModel, Shape, load_robot
+from tests.daemon.physics.described import FORMATS
 from tests.daemon.random_robots import random_pose, random_robot
 
 if TYPE_CHECKING:
@@ -53,6 +54,15 @@ def assert_stands_as_described(model: RobotModel, joint_map: JointMap) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_links_are_where_our_kinematics_have_them(seed: int) -> None:
     model = random_robot(seed)
+    assert_stands_as_described(model, build_joint_map("arm", model, {}))
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("seed", range(15))
+def test_robots_of_every_format_stand_as_described(tmp_path: Path, format_: str, seed: int) -> None:
+    path = tmp_path / f"robot.{format_}"
+    path.write_text(FORMATS[format_](np.random.default_rng(seed)))
+    model = load_robot(path)
     assert_stands_as_described(model, build_joint_map("arm", model, {}))
 
 
@@ -131,6 +141,32 @@ def test_links_have_the_masses_of_their_description() -> None:
         np.testing.assert_allclose(body.ipos, link.com[:3, 3], rtol=0, atol=1e-12)
         inertia = axes @ np.diag(body.inertia) @ axes.T
         np.testing.assert_allclose(inertia, com @ link.inertia @ com.T, rtol=0, atol=1e-12)
+
+
+def dynamics(model: mujoco.MjModel, at: dict[str, float]) -> tuple[Floats, Floats]:
+    """Return the inertia matrix and the efforts that hold a posture, of the named joints in their order."""
+    data = mujoco.MjData(model)
+    for name, position in at.items():
+        data.joint(name).qpos[0] = position
+    mujoco.mj_forward(model, data)
+    inertia = np.empty((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, inertia)
+    rows = [int(model.joint(name).dofadr[0]) for name in at]
+    return inertia[np.ix_(rows, rows)], data.qfrc_bias[rows]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_urdf_robot_is_as_heavy_as_where_mujoco_reads_the_file_itself(tmp_path: Path, seed: int) -> None:
+    path = tmp_path / "robot.urdf"
+    path.write_text(FORMATS["urdf"](np.random.default_rng(seed)))
+    model = load_robot(path)
+    joint_map = build_joint_map("arm", model, {})
+    ours = PhysicalRobot(make_world(model, joint_map)).model
+    theirs = mujoco.MjModel.from_xml_path(str(path))
+    theirs.opt.gravity[:] = ours.opt.gravity
+    at = dict(zip(joint_map.joints, postures(joint_map, seed)[0].tolist(), strict=True))
+    for mine, other in zip(dynamics(ours, at), dynamics(theirs, at), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-9, atol=1e-9)
 
 
 def test_what_the_robot_carries_is_a_mass_at_its_frame() -> None:
