@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from motiond.daemon.testing.plugin import DaemonPool
     from motiond.daemon.testing.process import MotiondDaemon
     from motiond.daemon.testing.robot import Goal, MotiondRobot
-    from motiond.daemon.testing.traces import Series, Trace
+    from motiond.daemon.testing.traces import Contact, Series, Trace
 
 __all__ = [
+    "Contact",
     "DaemonEnded",
     "Goal",
     "MotiondDaemon",
@@ -39,7 +40,7 @@ _MODULES = {
     "failures": ("DaemonEnded", "MotiondFailure", "NotInTime", "RequestRefused"),
     "process": ("MotiondDaemon",),
     "robot": ("Goal", "MotiondRobot", "Result"),
-    "traces": ("Series", "Trace"),
+    "traces": ("Contact", "Series", "Trace"),
 }
 
 

@@ -10,7 +10,7 @@ from motiond.client import NoAnswer, Refused, Result
 
 from .failures import MotiondFailure, NotInTime, RequestRefused
 from .golden import UPDATE, GoldenTrace, play_options, refuse_bounds
-from .traces import Series, Trace, setpoint_series, telemetry_series
+from .traces import Contact, Series, Trace, setpoint_series, telemetry_series
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -316,15 +316,49 @@ class MotiondRobot:
             telemetry_series(self._joints(), samples, "feedback"),
         )
 
+    def contacts(self, *bodies: str) -> list[Contact]:
+        """Return what has touched from the last `play` up to its result, or up to now, oldest first.
+
+        Nothing is missed: a sample of telemetry has whatever has touched since the one before. The first one
+        may have what touched just before the request. Before the first `play`, they are all since the test
+        began.
+
+        Parameters
+        ----------
+        *bodies : str
+            Those without which a contact does not count, such as `"floor"`; none for all contacts.
+        """
+        __tracebackhide__ = True
+        samples = self._felt(self.goal) if self.goal else self.messages("telemetry")
+        newest = self.wait(lambda: self._measured(0, 0.0), STATE_S, "no telemetry")
+        if "contacts" not in newest:
+            problem = "nobody knows what it touches; its driver has no physics"
+            raise MotiondFailure(f"{self.name}: {problem}; set `driver: {{type: sim, physics: true}}`")
+        found = Contact.all_of(samples)
+        return [contact for contact in found if set(bodies) <= set(contact.bodies)]
+
+    def _felt(self, goal: Goal) -> list[dict[str, Any]]:
+        """Return the samples of telemetry of a goal, up to the first one after its end."""
+        rows, _ = self._commanded(goal)
+        samples = self.messages("telemetry")[goal.samples :]
+        ends = (at for at, sample in enumerate(samples, 1) if sample["stamp_s"] >= rows["time"][-1])
+        return samples[: next(ends, None) if goal.ended() and len(rows) else None]
+
     def _played(self, goal: Goal) -> tuple[Any, tuple[str, ...], list[dict[str, Any]]]:
         """Return the commands of a goal, the names of actuators, and the samples of telemetry meanwhile."""
-        rows, actuators = self.daemon.setpoints(self.name)
-        rows = rows[goal.commands : self.daemon.reports.ends.get(goal.goal_id)]
+        rows, actuators = self._commanded(goal)
         begin_s, end_s = rows["time"][[0, -1]] if len(rows) else (0.0, 0.0)  # by the robot's clock
-        if goal.ended():  # telemetry may be behind, and never comes of a robot that is lost
-            self.daemon.reports.wait(lambda: self._measured(0, end_s), BEHIND_S, lambda: None)
         samples = self.messages("telemetry")[goal.samples :]
         return rows, actuators, [sample for sample in samples if begin_s <= sample["stamp_s"] <= end_s]
+
+    def _commanded(self, goal: Goal) -> tuple[Any, tuple[str, ...]]:
+        """Return the commands of a goal, and the names of actuators; wait for the telemetry of the last."""
+        rows, actuators = self.daemon.setpoints(self.name)
+        rows = rows[goal.commands : self.daemon.reports.ends.get(goal.goal_id)]
+        end_s = rows["time"][-1] if len(rows) else 0.0
+        if goal.ended():  # telemetry may be behind, and never comes of a robot that is lost
+            self.daemon.reports.wait(lambda: self._measured(0, end_s), BEHIND_S, lambda: None)
+        return rows, actuators
 
     def assert_like(
         self, golden: str | Path, *, rad: float = 0.01, m: float = 0.001, source: RunSource = "reference"

@@ -113,6 +113,8 @@ def _simulated_driver(driver: Any, folder: Path, log: Path) -> dict[str, Any]:
     kept = {key: value for key, value in options.items() if key != "plant"} if kind == "sim" else {}
     if kind in {"sim", "hebi"} and isinstance(config, str):
         kept["config"] = str(folder / config)
+    if isinstance(kept.get("scene"), str):
+        kept["scene"] = str(folder / kept["scene"])
     return {**kept, "type": "sim", "trace": str(log)}
 
 

@@ -71,6 +71,46 @@ class Trace:
     feedback: Series
 
 
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """Two bodies that have touched, when they did so with the largest force since the telemetry before.
+
+    Attributes
+    ----------
+    time_s : float
+        Of that telemetry, by the robot's clock.
+    bodies : tuple of str
+        Links, `floor`, bodies of the scene.
+    position : ndarray, shape (3,)
+        Where, in m; of several points, their centre by force.
+    force : ndarray, shape (3,)
+        That of the first on the second, in N; both in the world's frame.
+    force_n : float
+        How large that is, in N.
+    """
+
+    time_s: float
+    bodies: tuple[str, str]
+    position: Floats
+    force: Floats
+    force_n: float
+
+    @classmethod
+    def all_of(cls, samples: Sequence[dict[str, Any]]) -> list[Contact]:
+        """Return those of telemetry messages."""
+        return [
+            cls(
+                sample["stamp_s"],
+                tuple(contact["bodies"]),
+                np.array(contact["position"]),
+                np.array(contact["force"]),
+                float(np.linalg.norm(contact["force"])),
+            )
+            for sample in samples
+            for contact in sample["contacts"]
+        ]
+
+
 def read_command_log(path: Path) -> Floats:
     """Read the log of a simulated driver while the driver may still be writing it.
 

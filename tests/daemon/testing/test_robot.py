@@ -10,7 +10,7 @@ import pytest
 
 from motiond.client import NoAnswer, Refused, Report
 from motiond.daemon.testing import robot as robot_module
-from motiond.daemon.testing.failures import DaemonEnded, NotInTime, RequestRefused
+from motiond.daemon.testing.failures import DaemonEnded, MotiondFailure, NotInTime, RequestRefused
 from motiond.daemon.testing.reports import Reports
 from motiond.daemon.testing.robot import MotiondRobot
 from motiond.daemon.testing.traces import count_commands, read_command_log
@@ -223,6 +223,57 @@ def test_a_trace_is_of_one_goal_whatever_the_clock_shows(tmp_path: Path, start_s
     for series in (trace.setpoints, trace.reference, trace.feedback):
         assert series.position[:, 0].tolist() == [3.0, 4.0, 5.0, 6.0]
         assert series.time_s.tolist() == [start_s + number / 100.0 for number in range(3, 7)]
+
+
+def touching(stamp_s: float, *bodies: str, force_n: float = 5.0) -> Report:
+    """Return telemetry with a contact of the floor and each of some bodies."""
+    contacts = [
+        {"bodies": ["floor", body], "position": [0.1, 0.2, 0.0], "force": [0.6 * force_n, 0.0, 0.8 * force_n]}
+        for body in bodies
+    ]
+    return Report("arm", "telemetry", {"stamp_s": stamp_s, "contacts": contacts})
+
+
+def test_contacts_are_those_from_play_to_the_first_telemetry_after_its_end() -> None:
+    """Telemetry has what touched since the one before it, and may be behind."""
+    reports = reports_of(IDLE)
+    ticks = np.array([(1.0,), (2.0,), (3.0,)], [("time", float)])
+
+    def request(*_: object, **__: object) -> dict[str, Any]:
+        report(reports, BEGUN)
+        reports.add(touching(1.5, "hand", force_n=10.0))
+        reports.add(Report("arm", "result", {"goal_id": "g", "code": "SUCCESSFUL"}))
+        reports.ends["g"] = 3
+        report(reports, IDLE)
+        return {"goal_id": "g"}
+
+    reports.add(touching(0.9, "foot"))
+    robot = robot_of(reports, request, commands=lambda _: 0, setpoints=lambda _: (ticks, ()))
+    assert [contact.bodies for contact in robot.contacts()] == [("floor", "foot")]
+    robot.play("wave")
+    arriving(reports, touching(2.5), touching(3.2, "hand", "elbow"), touching(3.7, "foot"))
+    assert [(contact.time_s, contact.bodies) for contact in robot.contacts()] == [
+        (1.5, ("floor", "hand")),
+        (3.2, ("floor", "hand")),
+        (3.2, ("floor", "elbow")),
+    ]
+    (first, _) = robot.contacts("hand", "floor")
+    assert first.force_n == pytest.approx(10.0)
+    assert first.force == pytest.approx([6.0, 0.0, 8.0])
+    assert first.position.tolist() == [0.1, 0.2, 0.0]
+    assert robot.contacts("hand", "elbow") == []
+
+
+def test_a_robot_that_cannot_know_what_it_touches_fails_who_asks() -> None:
+    """Nothing would be found, whatever the motion does."""
+    reports = reports_of(IDLE)
+    reports.add(Report("arm", "telemetry", {"stamp_s": 1.0}))
+    with pytest.raises(MotiondFailure) as caught:
+        robot_of(reports, lambda *_, **__: {}).contacts()
+    assert str(caught.value) == (
+        "arm: nobody knows what it touches; its driver has no physics; "
+        "set `driver: {type: sim, physics: true}`"
+    )
 
 
 def failing(error: Exception) -> Callable[..., dict[str, Any]]:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
             {"config": "/conf/kit/arm.cfg.yaml"},
         ),
         ({"type": "sim", "config": "kit/arm.cfg.yaml"}, {"config": "/conf/kit/arm.cfg.yaml"}),
+        (
+            {"type": "sim", "physics": True, "scene": "cell.xml"},
+            {"physics": True, "scene": "/conf/cell.xml"},
+        ),
         ({"type": "crane", "config": "crane.yaml"}, {}),
         ({"type": "composite", "parts": {}}, {}),
         ({"type": ["sim"]}, {}),
