@@ -125,6 +125,7 @@ def result_payload(
     *,
     timing: Timing | None,
     extremes: Extremes | None,
+    bodies: Sequence[str] = (),
     follows: Follows | None = None,
     drift: Drift | None = None,
     recording: str | None = None,
@@ -132,6 +133,7 @@ def result_payload(
     """Return how a goal ended.
 
     - `timing`, `extremes`: of its ticks; None where it did not begin
+    - `bodies`: what can touch, by the numbers in contacts; none where the driver knows no contacts
     - `follows`: what the robot then does by itself: `queue`, or what `on_end` asks for
     - `drift`: of its ticks from their appointed times; None where its start was not appointed
     - `recording`: the file in which it is recorded
@@ -140,6 +142,8 @@ def result_payload(
     details = ended.details | ({"start": goal.group_start} if goal.group_start else {})
     if isinstance(goal, FollowGoal) and goal.number:
         details["follow"] = goal.counts()
+    if extremes and bodies:
+        details["contacts"] = extremes.contacts.take(bodies)
     return {
         "goal_id": goal.goal_id,
         "motion": goal.motion,

@@ -472,6 +472,7 @@ class Robot:
             self.library.joint_map,
             timing=timing,
             extremes=extremes,
+            bodies=observer.bodies if observer else (),
             follows=follows,
             drift=observer.drift if observer and not goal.is_beside else None,
             recording=self.recorder.file if goal.number else None,

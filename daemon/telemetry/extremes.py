@@ -1,4 +1,7 @@
-"""How far joints were from their setpoints at most, and how hard they worked, in bounded memory."""
+"""How far joints were from their setpoints at most, how hard they worked, and what the robot touched.
+
+It takes no more memory the longer a goal lasts.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 
 from ..ipc.ring import COLUMN, slices
 from ..ipc.states import STATES, State
+from .contacts import ContactPeaks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,12 +36,14 @@ class Extremes:
 
     - `error`: |reference - feedback| of positions, in rad or m
     - `effort`: |feedback|, in N·m or N
+    - `contacts`: of the whole robot
     """
 
     def __init__(self, joints: int, driven: Booleans | None = None) -> None:
         self._slices, self._driven = slices(joints), driven
         self.error: Floats = np.full(joints, np.nan)
         self.effort: Floats = np.full(joints, np.nan)
+        self.contacts = ContactPeaks(joints)
 
     def add(self, records: Floats) -> None:
         """Add records (n, width); those that are not on a motion do not count."""
@@ -46,6 +52,7 @@ class Extremes:
             ticks = records[np.isin(records[:, COLUMN["state"]], _ON_THE_MOTION)]
         if not len(ticks):
             return
+        self.contacts.add(ticks)
         error = ticks[:, self._slices["reference_position"]] - ticks[:, self._slices["position"]]
         effort = ticks[:, self._slices["effort"]]
         if self._driven is not None:

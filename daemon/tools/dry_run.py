@@ -11,7 +11,7 @@ import logging
 import os
 import time
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,7 +113,7 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
         trace = PlayTrace(len(setup.joints), goal.plan.frames_per_tick) if traced else None
         timing, extremes, took_s = stage.run(trace.add if trace else None)
         (ended,) = stage.ended
-        result = result_payload(goal, ended, narrowed, timing=timing, extremes=extremes)
+        result = result_payload(goal, ended, narrowed, timing=timing, extremes=extremes, bodies=stage.bodies)
         in_place_of = None if robot.driver.type == SIMULATED else robot.driver.type
         arrays = _arrays(trace, joint_map, goal, result) if trace else None
         events = [event for notice in stage.notices if (event := _event(goal, notice))]
@@ -162,11 +162,13 @@ class _Stage:
         self.clock = VirtualClock()
         self._driver = make_driver(SIMULATED, setup.options, setup.actuators, self.clock.now)
         self._driver.open()
+        setup = replace(setup, contact_slots=self._driver.contact_slots)
         self._channel, theirs = Channel.pair()
         self._theirs = _KeepingChannel(theirs)
         joints = self._joints = len(setup.joints)
-        fd = ring.create(joints)
-        self._writer, self._reader = ring.RingWriter(fd, joints), ring.RingReader(fd, joints)
+        widths = joints, setup.contact_slots
+        fd = ring.create(*widths)
+        self._writer, self._reader = ring.RingWriter(fd, *widths), ring.RingReader(fd, *widths)
         os.close(fd)
         self._loop = StreamLoop(setup, self._driver, self.clock, self._theirs, self._writer)
 
@@ -193,6 +195,11 @@ class _Stage:
                 if keep is not None:
                     keep(records)
         return timing, extremes, time.perf_counter() - begun_s
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """What can touch, by the numbers in contacts."""
+        return self._driver.bodies
 
     @property
     def notices(self) -> list[messages.Command | messages.Notice]:

@@ -24,11 +24,11 @@ effect(() => {
 
 const DARK: Palette = {
   ground: "#12171b", grid: "#1d252b", gridStrong: "#34414a", body: "#c3ccd3", bodyDark: "#6d7a85", ghost: "#4fc3d7",
-  near: "#e3a92f", over: "#ff5a4d", path: "#4fc3d7",
+  near: "#e3a92f", over: "#ff5a4d", path: "#4fc3d7", allowed: "#4cba7a", contact: "#ff8ad8",
 };
 const LIGHT: Palette = {
   ground: "#e9edee", grid: "#d6dcdf", gridStrong: "#aab5bb", body: "#ccd4d9", bodyDark: "#84919c", ghost: "#007c92",
-  near: "#d18a00", over: "#d42a1f", path: "#007c92",
+  near: "#d18a00", over: "#d42a1f", path: "#007c92", allowed: "#1f7a45", contact: "#b0108a",
 };
 export const palette = computed(() => (dark.value ? DARK : LIGHT));
 

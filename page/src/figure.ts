@@ -18,12 +18,15 @@ export interface Palette {
   near: string;
   over: string;
   path: string;
+  allowed: string;
+  contact: string;
 }
 
 /** One drawing of a robot. */
 export class Figure {
   readonly group = new Group();
   private readonly links = new Map<string, Group>();
+  private readonly ghosts = new Map<string, MeshBasicMaterial[]>();
   private readonly materials = new Map<number, { material: MeshStandardMaterial; own: Color }[]>();
   private readonly all: Material[] = [];
 
@@ -40,7 +43,7 @@ export class Figure {
       group.matrixAutoUpdate = false;
       for (const shape of link.shapes) {
         const ready = (error?: string) => arrived(error && `${link.name}: mesh ${shape.mesh} cannot be drawn; ${error}`);
-        const dress = (own: Material | null) => this.material(shape, columns.get(link.name) ?? -1, own);
+        const dress = (own: Material | null) => this.ghost ? this.ghostly(link.name) : this.material(shape, columns.get(link.name) ?? -1, own);
         const body = makeShape(shape, dress, meshes, ready);
         group.add(body);
       }
@@ -72,9 +75,25 @@ export class Figure {
     this.group.removeFromParent();
   }
 
+  /** Let links of a ghost stand out, and no others. */
+  point(links: readonly string[], colour: string): void {
+    for (const [name, materials] of this.ghosts) {
+      const stands = links.includes(name);
+      for (const material of materials) {
+        material.color.set(stands ? colour : this.palette.ghost);
+        material.opacity = stands ? 0.6 : 0.22;
+      }
+    }
+  }
+
+  private ghostly(link: string): Material {
+    const material = new MeshBasicMaterial({ color: this.palette.ghost, transparent: true, opacity: 0.22, depthWrite: false, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 2 });
+    this.ghosts.set(link, [...(this.ghosts.get(link) ?? []), material]);
+    return this.kept(material);
+  }
+
   /** The colour of the description, else the mesh file's, else one that tells links from the ground. */
   private material(shape: Shape, column: number, file: Material | null): Material {
-    if (this.ghost) return this.kept(new MeshBasicMaterial({ color: this.palette.ghost, transparent: true, opacity: 0.22, depthWrite: false, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 2 }));
     const { colour } = shape;
     const look = { roughness: 0.62, metalness: 0.12, side: shape.kind === "plane" ? DoubleSide : (file?.side ?? FrontSide) };
     const material = new MeshStandardMaterial(look);

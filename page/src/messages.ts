@@ -49,6 +49,15 @@ export interface Telemetry {
   frame: number;
   reference: Quantities;
   feedback: Quantities;
+  /** What has touched since the sample before; missing where the driver does not know. */
+  contacts?: Contact[];
+}
+
+/** Two bodies that touch: where, in m, and the force of the first on the second, in N; in the world's frame. */
+export interface Contact {
+  bodies: [string, string];
+  position: [number, number, number];
+  force: [number, number, number];
 }
 
 export interface Quantities {
@@ -65,7 +74,8 @@ export function readTelemetry(data: ArrayBuffer): Telemetry | null {
   const view = new DataView(data);
   if (data.byteLength < HEAD_BYTES || view.getUint8(0) !== TELEMETRY) return null;
   const joints = view.getUint16(4, true);
-  if (data.byteLength !== HEAD_BYTES + 24 * joints) return null;
+  const end = HEAD_BYTES + 24 * joints;
+  if (data.byteLength < end) return null;
   const array = (place: number) => new Float32Array(data, HEAD_BYTES + 4 * joints * place, joints);
   const side = (first: number) => ({ position: array(first), velocity: array(first + 1), effort: array(first + 2) });
   return {
@@ -74,6 +84,7 @@ export function readTelemetry(data: ArrayBuffer): Telemetry | null {
     frame: view.getFloat64(16, true),
     reference: side(0),
     feedback: side(3),
+    ...(data.byteLength > end && { contacts: JSON.parse(new TextDecoder().decode(new Uint8Array(data, end))) as Contact[] }),
   };
 }
 
@@ -82,6 +93,16 @@ export interface Near {
   limit: "position" | "velocity" | "acceleration";
   time: number;
   share: number;
+}
+
+/** Where two links, or a link and what stands around, come nearest to each other on a motion; points in the world's frame, in m. */
+export interface Nearest {
+  links: [string, string];
+  distance_m: number;
+  time: number;
+  points: [[number, number, number], [number, number, number]];
+  /** Nearer than this is refused, or warned of. */
+  margin_m: number;
 }
 
 /** The planned setpoints of a motion: `positions` has `rows` rows of `joints.length` numbers. */
@@ -95,6 +116,8 @@ export interface Plan {
   duration: number;
   markers: Marker[];
   near: Near[];
+  /** Null where nothing is checked. */
+  nearest?: Nearest | null;
   positions: Float32Array;
 }
 
@@ -113,6 +136,7 @@ export interface Model {
   frames: ModelFrame[];
   base_pose: number[];
   derived: boolean;
+  surroundings: Surrounding[];
 }
 
 export interface ModelLink {
@@ -156,4 +180,10 @@ export interface Shape {
   mesh: number | null;
   format: "stl" | "obj" | "gltf" | "glb" | "dae" | null;
   scale: [number, number, number] | null;
+}
+
+/** What stands around the robot, or where it may not be, or may be alone; its pose is in the world's frame. */
+export interface Surrounding extends Shape {
+  name: string;
+  role: "floor" | "scene" | "forbidden" | "allowed";
 }

@@ -7,7 +7,7 @@ import { useWidth } from "./controls";
 import { namesThatFit } from "./markers";
 import { clock, count, fixed, span, timeOfDay } from "./format";
 import { now } from "./header";
-import type { Marker, Near } from "./messages";
+import type { Marker, Near, Nearest } from "./messages";
 import type { PlayingGoal, StateReport } from "./protocol";
 import { close, preview, run, runs, scrubbed } from "./preview";
 import { play } from "./motions";
@@ -252,8 +252,21 @@ function PreviewBar({ robot }: { robot: Robot }) {
         {plan.near.map((near) => <div class="near" style={{ left: `${(100 * near.time) / plan.duration}%` }} />)}
         {named}
       </div>
+      {plan.nearest && <NearestPair nearest={plan.nearest} />}
       {plan.near.length > 0 && <Nears near={plan.near} />}
     </section>
+  );
+}
+
+/** The two that come nearest to each other, where the ghost goes at a click. */
+function NearestPair({ nearest: { links, distance_m, time, margin_m } }: { nearest: Nearest }) {
+  const apart = distance_m < 0 ? `overlap by ${fixed(-1000 * distance_m, 1)} mm` : `come within ${fixed(1000 * distance_m, 1)} mm`;
+  return (
+    <p class={distance_m < margin_m ? "nearest bad" : "nearest"}>
+      <button class="link" onClick={() => { run(false); scrubbed.value = time; }}>
+        <span class="num">{clock(time)}</span> {links.join(" and ")} {apart}
+      </button>
+    </p>
   );
 }
 

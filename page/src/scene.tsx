@@ -79,6 +79,10 @@ export function SceneView({ robot }: { robot: Robot }) {
     if (ready.value) view.current?.setPreview(shown ? postureAt(shown.plan, scrubbed.value, robot.jointNames.value, current) : looked === null ? null : robot.lesson.trail.at(looked));
   });
   useSignalEffect(() => {
+    const nearest = preview.value?.robot === robot ? preview.value.plan.nearest : null;
+    if (ready.value) view.current?.setNearest(nearest ?? null);
+  });
+  useSignalEffect(() => {
     const shows = robot.shown.value === "teaching" || route.value === "teach";
     void robot.lesson.seen.value;
     const { trail, report } = robot.lesson;
@@ -105,6 +109,7 @@ export function SceneView({ robot }: { robot: Robot }) {
       {words && <p class="words">{words}</p>}
       {recorded.value && <p class="recorded">{recorded.value.title}</p>}
       <Unseen meshes={unseen.value} />
+      {!recorded.value && <Touches robot={robot} />}
       {model && (
         <>
           <div class="looks">
@@ -121,6 +126,17 @@ export function SceneView({ robot }: { robot: Robot }) {
         </>
       )}
     </section>
+  );
+}
+
+/** What the robot touches, with how much force, beside the arrows. */
+function Touches({ robot }: { robot: Robot }) {
+  const contacts = robot.numbers.value?.contacts ?? [];
+  if (!contacts.length) return null;
+  return (
+    <ul class="touches" aria-label="Contacts">
+      {contacts.map(({ bodies, force }) => <li key={bodies.join()}>{bodies.join(" – ")} <span class="num">{fixed(Math.hypot(...force), 1)} N</span></li>)}
+    </ul>
   );
 }
 

@@ -6,11 +6,12 @@ import {
 } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Palette } from "./figure";
+import { Arrows, Gap, Surroundings, gapColour } from "./around";
 import { Figure } from "./figure";
 import { Kinematics } from "./kinematics";
 import { COMMON_ERROR } from "./scale";
 import { Meshes, matrix } from "./shapes";
-import type { Model, Telemetry } from "./messages";
+import type { Model, Nearest, Telemetry } from "./messages";
 
 const SLICE_MS = 4;
 const PATH_POINTS = 1200; // a minute at 20 samples a second
@@ -48,6 +49,11 @@ export class View3D {
   private moved: { rows: readonly ArrayLike<number>[]; stills: readonly ArrayLike<number>[] } | null = null;
   private stills: Figure[] = [];
   private readonly points = new Float32Array(3 * PATH_POINTS);
+  private readonly arrows = new Arrows();
+  private readonly gap = new Gap();
+  private surroundings: Surroundings | null = null;
+  private links: ReadonlySet<string> = new Set();
+  private nearest: Nearest | null = null;
   private grid: GridHelper | null = null;
   private robot: Figure | null = null;
   private ghost: Figure | null = null;
@@ -68,6 +74,7 @@ export class View3D {
   /** What is still to be drawn of the path over a plan. */
   private planned: { count: number; next: number; postureOf(point: number): ArrayLike<number> } | null = null;
   private size = 1;
+  private lowest = 0;
   /** The room that has been taken so far. */
   private readonly taken = new Box3();
   private dirty = true;
@@ -93,7 +100,7 @@ export class View3D {
     sun.position.set(1.5, -2, 3);
     const back = new DirectionalLight(0xbfd6ff, 0.7);
     back.position.set(-2, 2, 1);
-    this.scene.add(new HemisphereLight(0xeaf2ff, 0x59616b, 1.2), new AmbientLight(0xffffff, 0.25), sun, back, this.path, this.trail, this.axes);
+    this.scene.add(new HemisphereLight(0xeaf2ff, 0x59616b, 1.2), new AmbientLight(0xffffff, 0.25), sun, back, this.path, this.trail, this.axes, this.arrows.group, this.gap.group);
     this.setPalette(options.palette);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(canvas.parentElement!);
@@ -108,6 +115,7 @@ export class View3D {
   setPalette(palette: Palette): void {
     this.options.palette = palette;
     this.scene.background = new Color(palette.ground);
+    this.arrows.setColour(palette);
     for (const { material } of [this.path, this.trail]) (material as LineBasicMaterial).color.set(palette.path);
     if (this.model) this.rebuild(this.model);
   }
@@ -120,9 +128,11 @@ export class View3D {
   private rebuild(model: Model | null): void {
     this.robot?.dispose();
     this.ghost?.dispose();
+    this.surroundings?.dispose();
     this.stills.forEach((still) => still.dispose());
     this.stills = [];
-    this.robot = this.ghost = this.kinematics = null;
+    this.robot = this.ghost = this.kinematics = this.surroundings = null;
+    this.links = new Set(model?.links.map(({ name }) => name));
     this.model = model;
     this.dirty = true;
     if (!model) return;
@@ -139,6 +149,14 @@ export class View3D {
     this.kinematics.move(this.now?.feedback.position ?? []);
     this.robot.place(this.kinematics);
     this.measure();
+    const seen = (error?: string) => {
+      this.dirty = true;
+      if (error) onError(error);
+    };
+    this.surroundings = new Surroundings(model.surroundings, palette, this.meshes, this.size, seen);
+    this.scene.add(this.surroundings.group);
+    this.layGrid();
+    this.setNearest(this.nearest);
   }
 
   /** Take up a sample; it is reached within the time to the next one, so that motion is smooth. */
@@ -149,12 +167,26 @@ export class View3D {
     this.now = telemetry;
     this.arrivedMs = nowMs;
     if (this.shown === null || differs(telemetry, this.shown)) this.dirty = true;
+    this.showContacts(telemetry);
     this.extendPath(telemetry);
   }
 
   /** Show a sample that was recorded, at once. */
   show(sample: Telemetry): void {
     this.before = this.now = sample;
+    this.showContacts(sample);
+    this.dirty = true;
+  }
+
+  private showContacts({ contacts = [] }: Telemetry): void {
+    if (this.arrows.show(contacts, this.links, this.size)) this.dirty = true;
+  }
+
+  /** Show where a motion that is looked at comes nearest to something; null for nothing. */
+  setNearest(nearest: Nearest | null): void {
+    this.nearest = nearest;
+    this.gap.show(nearest, this.options.palette, this.size);
+    this.ghost?.point(nearest?.links ?? [], nearest ? gapColour(nearest, this.options.palette) : "");
     this.dirty = true;
   }
 
@@ -208,6 +240,8 @@ export class View3D {
     this.observer.disconnect();
     this.controls.dispose();
     this.setModel(null);
+    this.arrows.dispose();
+    this.gap.dispose();
     this.renderer.dispose();
   }
 
@@ -375,6 +409,14 @@ export class View3D {
     const box = this.room();
     this.taken.copy(box);
     this.size = box.isEmpty() ? 1 : Math.max(0.1, box.getSize(new Vector3()).length());
+    this.lowest = Math.min(0, box.isEmpty() ? 0 : box.min.z);
+    this.layGrid();
+    this.axes.scale.setScalar(1);
+    if (!this.isPlaced) this.restoreCamera();
+  }
+
+  /** Below the robot, or in the floor. */
+  private layGrid(): void {
     const cell = 10 ** Math.floor(Math.log10(this.size));
     const cells = 2 * Math.ceil(this.size / cell) * (this.size / cell < 3 ? 5 : 1);
     if (this.grid) {
@@ -384,10 +426,8 @@ export class View3D {
     const width = (cells * cell) / (this.size / cell < 3 ? 5 : 1);
     this.grid = new GridHelper(2 * width, 2 * cells, this.options.palette.gridStrong, this.options.palette.grid);
     this.grid.rotation.x = Math.PI / 2;
-    this.grid.position.z = Math.min(0, box.isEmpty() ? 0 : box.min.z);
+    this.grid.position.z = this.surroundings?.floor ?? this.lowest;
     this.scene.add(this.grid);
-    this.axes.scale.setScalar(1);
-    if (!this.isPlaced) this.restoreCamera();
   }
 
   private keepCamera(): void {

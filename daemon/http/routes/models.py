@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from ...api import Commands
     from ...joints import JointMap
+    from ...physics import Surrounding
 
     Models: TypeAlias = Mapping[str, tuple[RobotModel | None, JointMap]]
 
@@ -93,11 +94,12 @@ class ModelRoutes:
         return self._looks[robot]
 
 
-def looks_of(model: RobotModel, columns: Sequence[str]) -> Looks:
-    """Return the looks of a robot whose telemetry has a column for each of some joints."""
+def looks_of(model: RobotModel, columns: Sequence[str], around: Sequence[Surrounding] = ()) -> Looks:
+    """Return the looks of a robot whose telemetry has columns for some joints, and of what is around it."""
     derived = derived_shapes(model)
     drawn = {link.name: derived.get(link.name) or _drawn(link) for link in model.links}
-    meshes = {shape.mesh.path: shape.mesh for shapes in drawn.values() for shape in shapes if shape.mesh}
+    shown = [*(shape for shapes in drawn.values() for shape in shapes), *(one.shape for one in around)]
+    meshes = {shape.mesh.path: shape.mesh for shape in shown if shape.mesh}
     numbers = {path: number for number, path in enumerate(meshes)}
     places: set[str] = set()
     for named in (model.links, model.joints, model.frames):
@@ -124,6 +126,9 @@ def looks_of(model: RobotModel, columns: Sequence[str]) -> Looks:
         ],
         "base_pose": _row_by_row(model.base_pose),
         "derived": bool(derived),
+        "surroundings": [
+            {"name": one.name, "role": one.kind, **_shape(one.shape, numbers)} for one in around
+        ],
     }
     return Looks(payload, tuple(meshes.values()))
 

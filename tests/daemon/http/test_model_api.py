@@ -15,14 +15,17 @@ import pytest
 from aiohttp import ClientPayloadError
 
 from motiond.daemon.http.routes.models import looks_of
+from motiond.daemon.physics import Surrounding
 from motiond.formats import (
     Coordinate,
     Frame,
     Joint,
     JointType,
     Link,
+    Mesh,
     Mimic,
     RobotModel,
+    Shape,
     hrdf,
     sdf,
     skel,
@@ -143,6 +146,24 @@ def crane(folder: Path) -> RobotModel:
     (folder / "crane.sdf").write_text(MODEL)
     (model,) = sdf.load(MODEL.encode(), Source(folder / "crane.sdf", (folder,)))
     return model
+
+
+def test_a_model_tells_what_stands_around_with_the_numbers_of_its_meshes(tmp_path: Path) -> None:
+    robot = crane(tmp_path)
+    file = Mesh(tmp_path / "rock.obj", "obj")
+    rock = Shape("mesh", mesh=file, scale=(2.0, 2.0, 2.0), colour=(0.5, 0.5, 0.5, 1.0), role="collision")
+    floor = Shape("plane", (1000.0, 1000.0), role="collision")
+    looks = looks_of(robot, (), [Surrounding("floor", "floor", floor), Surrounding("scene", "rock", rock)])
+    assert [(one["role"], one["name"], one["kind"]) for one in looks.payload["surroundings"]] == [
+        ("floor", "floor", "plane"),
+        ("scene", "rock", "mesh"),
+    ]
+    shown = looks.payload["surroundings"][1]
+    assert looks.meshes[shown["mesh"]] == file
+    assert (shown["format"], shown["scale"], shown["colour"]) == ("obj", [2, 2, 2], [0.5, 0.5, 0.5, 1.0])
+    assert shown["pose"] == np.eye(4).ravel().tolist()
+    assert looks_of(robot, ()).payload["surroundings"] == []
+    assert looks.meshes[:-1] == looks_of(robot, ()).meshes
 
 
 def test_a_model_tells_shapes_with_the_numbers_of_their_meshes(tmp_path: Path) -> None:

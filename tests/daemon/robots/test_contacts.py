@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from motiond.daemon.api import PlayRequest
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.tools.dry_run import run_dry
 from motiond.drivers import CONTACT, ActuatorState
 from motiond.drivers.sim.driver import SimDriver
 from tests.daemon.rig import Rig, ask
@@ -76,7 +79,7 @@ async def test_telemetry_has_what_touches_by_name_while_it_does(tmp_path: Path, 
     assert touches.slots == {2}
 
 
-async def test_a_touch_of_one_tick_is_in_one_sample_at_its_strongest(
+async def test_a_touch_of_one_tick_is_in_one_sample_and_in_the_result(
     tmp_path: Path, touches: Touches
 ) -> None:
     """Telemetry comes every 10 ticks or more seldom."""
@@ -89,8 +92,11 @@ async def test_a_touch_of_one_tick_is_in_one_sample_at_its_strongest(
         await rig.until("telemetry", lambda data: data["contacts"] == [], len(rig.reports))
         felt = [data["contacts"] for data in rig.reports_on("telemetry") if data["contacts"]]
         assert felt == [[HAND]]
+        touches.once, touches.beyond = [ARM_ON_FLOOR], -np.inf
+        await rig.until("telemetry", lambda data: bool(data["contacts"]), len(rig.reports))
         await ask(registry, "stop")
-        await rig.rest_after(goal)
+        result = await rig.rest_after(goal)
+    assert result["details"]["contacts"] == [ARM, HAND]
 
 
 async def test_on_virtual_time_each_sample_has_what_touched_until_then(
@@ -115,6 +121,15 @@ async def test_on_virtual_time_each_sample_has_what_touched_until_then(
 
 async def test_a_robot_whose_driver_knows_no_contacts_reports_none(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
-    async with rig.running():
+    async with rig.running() as registry:
         sample = await rig.until("telemetry", lambda _: True)
+        result = await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
+    assert "contacts" not in result["details"]
     assert sample.keys() == {"stamp_s", "frame", "reference", "feedback", "error"}
+
+
+def test_a_dry_run_tells_what_it_touched(tmp_path: Path, touches: Touches) -> None:
+    rig = Rig(tmp_path)
+    touches.once, touches.beyond = [HAND_ON_FLOOR], 0.3
+    run = run_dry(load_settings(rig.config), "arm", PlayRequest(motion="short"))
+    assert run.result["details"]["contacts"] == [HAND]
