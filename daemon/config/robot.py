@@ -423,6 +423,10 @@ class RobotSettings(Section):
             raise SettingError(
                 "clock", f"clock is virtual; {reason}; make it real, or use simulated actuators"
             )
+        weighed = {"gravity", "physics"} & self.driver.options.keys()
+        if self.payload is not None and self.effort is None and self.driver.type == "sim" and not weighed:
+            reason, hint = "nothing weighs the robot", "add effort, or gravity or physics to its driver"
+            raise SettingError("payload", f"payload has no effect; {reason}; {hint}")
         if "rest" in self.model_fields_set and self.rest_after_s is None:
             reason = "the robot never rests where rest_after_s is not set"
             raise SettingError("rest", f"rest has no effect; {reason}; add rest_after_s")

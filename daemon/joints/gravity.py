@@ -1,7 +1,7 @@
 """The weight of a robot, from its description: what the option `gravity` of drivers wants.
 
-The option's `from_model` is replaced by bodies that have the masses of the model. What no joint of the map
-moves is lumped with what carries it.
+The option's `from_model`, which is HEBI modules' default, is replaced by bodies that have the masses of the
+model, also in the parts of a composite. What no joint of the map moves is lumped with what carries it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from motiond.formats import Joint, RobotModel
     from motiond.formats.arrays import Floats
@@ -19,25 +19,50 @@ if TYPE_CHECKING:
     from .joint_map import JointMap
 
 
+COMPOSITE, HEBI = "composite", "hebi"
 _SLIDES = frozenset({"prismatic", "translational"})
 
 
-def with_gravity(options: Mapping[str, Any], model: RobotModel | None, joint_map: JointMap) -> dict[str, Any]:
-    """Fill the bodies of `gravity` where they are to come from the model; other options stay as they are."""
-    gravity = options.get("gravity")
+def with_gravity(
+    kind: str, options: Mapping[str, Any], model: RobotModel | None, joint_map: JointMap
+) -> dict[str, Any]:
+    """Fill the bodies of `gravity` where they are to come from the model; other options stay as they are.
+
+    `kind`: the driver.
+    """
+    if kind == COMPOSITE and isinstance(options.get("parts"), dict):
+        parts = {name: _part(part, model, joint_map) for name, part in options["parts"].items()}
+        return {**options, "parts": parts}
+    return _with_gravity(kind, options, model, joint_map, joint_map.actuators)
+
+
+def _part(part: Any, model: RobotModel | None, joint_map: JointMap) -> Any:
+    if not isinstance(part, dict):
+        return part
+    kind, actuators = part.get("type", ""), part.get("actuators", ())
+    return _with_gravity(kind, part, model, joint_map, actuators)
+
+
+def _with_gravity(
+    kind: str,
+    options: Mapping[str, Any],
+    model: RobotModel | None,
+    joint_map: JointMap,
+    actuators: Collection[str],
+) -> dict[str, Any]:
+    gravity = options.get("gravity", {"from_model": True} if kind == HEBI else None)
     if model is None or not isinstance(gravity, dict) or not gravity.get("from_model"):
         return dict(options)
-    return {**options, "gravity": {**gravity, "from_model": False, "bodies": bodies_of(model, joint_map)}}
+    bodies = list(_bodies(model, joint_map, actuators))
+    if kind == HEBI and not any(body["mass"] for body in bodies):
+        return dict(options)  # which then weighs what its own model says
+    return {**options, "gravity": {**gravity, "from_model": False, "bodies": bodies}}
 
 
-def bodies_of(model: RobotModel, joint_map: JointMap) -> list[dict[str, Any]]:
-    """Return what each joint of a map carries, up to the next joints, as drivers take it (`Body`)."""
-    return list(_bodies(model, joint_map))
-
-
-def _bodies(model: RobotModel, joint_map: JointMap) -> Iterator[dict[str, Any]]:
+def _bodies(model: RobotModel, joint_map: JointMap, actuators: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Yield what each joint that actuators move carries, up to the next joints, as drivers take it."""
     places = model.forward_kinematics(np.zeros(model.dof))
-    driven = _driven(model, joint_map)
+    driven = _driven(model, joint_map, actuators)
     transmission = joint_map.transmission
     for name, joint in driven.items():
         carrier = _moved_by(joint.parent, model, driven)
@@ -59,10 +84,14 @@ def _bodies(model: RobotModel, joint_map: JointMap) -> Iterator[dict[str, Any]]:
         }
 
 
-def _driven(model: RobotModel, joint_map: JointMap) -> dict[str, Joint]:
-    """Return the joints that an actuator moves, by name; so are those that follow another."""
+def _driven(model: RobotModel, joint_map: JointMap, actuators: Collection[str]) -> dict[str, Joint]:
+    """Return the joints that some actuators move, by name; so are those that follow another."""
     moved = np.isfinite(joint_map.transmission.joint_reduction)
-    names = {name for name, is_moved in zip(joint_map.joints, moved, strict=True) if is_moved}
+    names = {
+        name
+        for name, is_moved in zip(joint_map.joints, moved, strict=True)
+        if is_moved and joint_map.actuator_of(name) in actuators
+    }
     return {joint.name: joint for joint in model.joints if joint.name in names and not joint.closes_loop}
 
 

@@ -101,7 +101,8 @@ def make_registry(
         model = models[described]
         joint_map = build_joint_map(name, model, robot.joints)
         options = with_physics(robot.driver.type, robot.driver.options, model, joint_map, robot.payload)
-        options = with_gravity(options, with_payload(name, model, robot.payload), joint_map)
+        laden = with_payload(name, model, robot.payload)
+        options = with_gravity(robot.driver.type, options, laden, joint_map)
         options = with_stops(robot.driver.type, options, joint_map)
         driver = drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
         setup = make_setup(name, robot, settings, joint_map, options, allowed=driver.limits)

@@ -125,7 +125,8 @@ def _made(settings: Settings, name: str) -> tuple[JointMap, Driver, tuple[PlanCh
     _warn_of_meshes(model)
     joint_map = build_joint_map(name, model, robot.joints)
     options = with_physics(robot.driver.type, robot.driver.options, model, joint_map, robot.payload)
-    options = with_gravity(options, with_payload(name, model, robot.payload), joint_map)
+    laden = with_payload(name, model, robot.payload)
+    options = with_gravity(robot.driver.type, options, laden, joint_map)
     driver = make_driver(robot.driver.type, options, joint_map.actuators)
     return joint_map, driver, make_checks(robot, model, joint_map)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base import DriverError
 from .feedback import WHERE
-from .gravity import GravityCompensation, load_model, share
+from .gravity import GravityCompensation, load_model, model_weights, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,24 +104,24 @@ class DynamicsCompensation:
 class FeedForward:
     """All efforts that are added to the commanded ones.
 
+    `adds`: whether there are any. `carries`: whether anything has a mass.
+
     Raises DriverConfigError if the model cannot be read, or is one of another arm.
     """
 
     def __init__(self, hebi: Any, setup: EffortSetup, modules: Sequence[Module], warnings: list[str]) -> None:
         self._modules = modules
-        self._gravity: GravityCompensation | None = None
+        model: Any = None
         self._dynamics: DynamicsCompensation | None = None
         if setup.hrdf is not None:
             gravity, ramp_s = setup.gravity, setup.dynamics_ramp_s
             kind, frame = ("gravity", gravity.imu.frame_index) if gravity else ("dynamics", 0)
             model, model_warnings = load_model(hebi, setup.hrdf, len(modules), frame, kind)
             warnings += model_warnings
-            if gravity is not None:
-                self._gravity = GravityCompensation(
-                    model, setup.joints, gravity.base, gravity.imu, gravity.ramp_s
-                )
             if ramp_s is not None:
                 self._dynamics = DynamicsCompensation(model, setup.joints, ramp_s)
+        self._gravity = _compensation(setup, model)
+        self.carries = setup.weights is not None or (model is not None and bool(np.any(model.masses)))
         self._offset, self._offset_ramp_s = setup.offset, setup.offset_ramp_s
         self._begun_s = 0.0
         self._scaled = np.zeros(len(modules))
@@ -132,11 +132,6 @@ class FeedForward:
         """Take the time between two setpoints."""
         if self._dynamics is not None:
             self._dynamics.set_period(period_s)
-
-    @property
-    def carries(self) -> bool:
-        """Whether it carries the arm, by a model that has masses."""
-        return self._gravity is not None and self._gravity.has_masses
 
     def begin(
         self, measured: Floats, orientation: NDArray[np.float32], now_s: float, *, at_once: bool = False
@@ -187,3 +182,18 @@ class FeedForward:
         if self._dynamics is not None:
             effort -= self._dynamics.effort
             self._dynamics.rest()
+
+
+def _compensation(setup: EffortSetup, model: Any) -> GravityCompensation | None:
+    """Return the gravity compensation of a setup, if it has any; `model`: hebi-py's, where that is needed."""
+    gravity = setup.gravity
+    if gravity is None:
+        return None
+    return GravityCompensation(
+        setup.weights or model_weights(model, setup.joints),
+        model,
+        setup.joints,
+        base=gravity.base,
+        imu=gravity.imu,
+        ramp_s=gravity.ramp_s,
+    )

@@ -1,6 +1,6 @@
-"""Efforts that carry the weight of an arm of HEBI modules, from its HRDF.
+"""Efforts that carry the weight of an arm of HEBI modules, by its bodies or its HRDF.
 
-The model and the formula are hebi-py's (`RobotModel.get_grav_comp_efforts`); the use of the orientation
+What an HRDF describes is weighed by hebi-py (`RobotModel.get_grav_comp_efforts`); the use of the orientation
 sensor is that of its `GravCompEffortPlugin`.
 """
 
@@ -15,7 +15,7 @@ from ..base import DriverConfigError
 from .feedback import WHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -97,22 +97,44 @@ def _warnings_so_far(hebi: Any) -> list[str]:
     return warnings
 
 
+def model_weights(model: Any, order: Sequence[int]) -> Callable[[Floats, Floats], Floats]:
+    """Return what a model of hebi-py's weighs, to be called as `Weights`.
+
+    `order`: the actuator of each of its joints.
+    """
+    places, of_joints, efforts = np.asarray(order), np.empty(len(order)), np.empty(len(order))
+
+    def weigh(position: Floats, gravity: Floats) -> Floats:
+        model.get_grav_comp_efforts(position[places], gravity, output=of_joints)
+        efforts[places] = -of_joints
+        return efforts
+
+    return weigh
+
+
 class GravityCompensation:
     """The efforts that carry one arm.
 
-    `base` (4,): the base's orientation in the world as w, x, y, z; None to use `imu`. `imu`: used if `base`
-    is None. `effort` (actuators,): in N·m, as of the last `update`.
+    `weigh`: returns what gravity exerts on each actuator, as `Weights`. `model`: hebi-py's, whose joints are
+    the actuators `order`, for the sensor. `base` (4,): the base's orientation in the world as w, x, y, z;
+    None to use `imu`, and `model`. `effort` (actuators,): in N·m, as of the last `update`.
     """
 
     def __init__(
-        self, model: Any, order: Sequence[int], base: Sequence[float] | None, imu: Imu, ramp_s: float
+        self,
+        weigh: Callable[[Floats, Floats], Floats],
+        model: Any,
+        order: Sequence[int],
+        *,
+        base: Sequence[float] | None,
+        imu: Imu,
+        ramp_s: float,
     ) -> None:
+        self._weigh = weigh
         self._model, self._order, self._imu, self._ramp_s = model, np.asarray(order), imu, ramp_s
         self._gravity = None if base is None else gravity_in(base)
         self._asks_imu = base is None
         self._begun_s = 0.0
-        self._position = np.empty(len(order))
-        self._joint_effort = np.empty(len(order))
         self.effort: Floats = np.zeros(len(order))
 
     @property
@@ -125,11 +147,6 @@ class GravityCompensation:
         """The index of the actuator whose sensor is used."""
         return int(self._order[self._imu.feedback_index])
 
-    @property
-    def has_masses(self) -> bool:
-        """Whether the model weighs anything."""
-        return bool(np.any(self._model.masses))
-
     def begin(self, begun_s: float) -> None:
         """Let the efforts grow from a time on."""
         self._begun_s = begun_s
@@ -140,18 +157,17 @@ class GravityCompensation:
         `position` (actuators,): as measured, in rad; finite. `orientation` (actuators, 4): of each module in
         the world, as w, x, y, z; if the sensor's is no unit quaternion, the last one stays in use.
         """
-        np.take(position, self._order, out=self._position)
         if self._asks_imu:
-            self._ask_imu(orientation[self.imu_actuator])
+            self._ask_imu(position, orientation[self.imu_actuator])
         if self._gravity is None:
             return
-        self._model.get_grav_comp_efforts(self._position, self._gravity, output=self._joint_effort)
-        self.effort[self._order] = self._joint_effort * share(self._begun_s, now_s, self._ramp_s)
+        pulled = self._weigh(position, self._gravity)
+        np.multiply(pulled, -share(self._begun_s, now_s, self._ramp_s), out=self.effort)
 
-    def _ask_imu(self, orientation: NDArray[np.float32]) -> None:
+    def _ask_imu(self, position: Floats, orientation: NDArray[np.float32]) -> None:
         length = float(np.linalg.norm(orientation))
         if not abs(length - 1) < UNIT_TOLERANCE:
             return
-        frames = self._model.get_forward_kinematics_mat("input", self._position)
+        frames = self._model.get_forward_kinematics_mat("input", position[self._order])
         turned = frames[self._imu.frame_index, :3, :3] @ self._imu.rotation
         self._gravity = turned @ gravity_in(orientation / length)

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from ..base import DriverOptions
 from ..options import Finite, NotNegative, Positive
+from ..weights import Gravity
 from .config import Lifetime  # noqa: TC001 - as above
 from .gravity import UNIT_TOLERANCE
 
@@ -74,11 +75,16 @@ class HebiOptions(DriverOptions):
     gravity_compensation: bool | None = Field(
         default=None, description="Feed the arm's weight forward; null: if `config` does so."
     )
+    gravity: Gravity = Field(
+        default=Gravity(from_model=True),
+        description="What gravity compensation carries; where no masses come from the robot description, "
+        "it is what `hrdf` describes.",
+    )
     dynamics_compensation: bool | None = Field(
         default=None, description="Feed forward what accelerates the arm; null: if `config` does so."
     )
     hrdf: Path | None = Field(
-        default=None, description="The model for compensation of gravity and dynamics; null: as in `config`."
+        default=None, description="The model of the arm for compensations; null: as in `config`."
     )
     base_orientation: Orientation | None = Field(
         default=None,

@@ -11,6 +11,7 @@ from motiond.text import nearest_file
 
 from ..base import Description, DriverConfigError
 from ..options import OptionProblem, OptionsError, unknown_actuators
+from ..weights import Weights
 from .config import HebiConfig, load_hebi_config, pair_modules
 from .gravity import Imu
 from .lookup import WHERE, Module
@@ -41,6 +42,7 @@ class GravitySetup:
 class EffortSetup:
     """What is fed forward: by the model `hrdf`, whose `joints` are these actuators, and constants.
 
+    `weights`: what the robot's bodies weigh; None where gravity is compensated by the model `hrdf`.
     `dynamics_ramp_s`: None where acceleration is not compensated. `offset` (actuators,): constant efforts in
     N·m.
     """
@@ -51,9 +53,12 @@ class EffortSetup:
     dynamics_ramp_s: float | None
     offset: Floats | None
     offset_ramp_s: float
+    weights: Weights | None = None
 
 
-def set_up_efforts(options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -> EffortSetup:
+def set_up_efforts(
+    options: HebiOptions, config: HebiConfig, order: tuple[int, ...], actuators: Sequence[str]
+) -> EffortSetup:
     """Merge options and configuration.
 
     Raises DriverConfigError if they do not fit the modules or each other.
@@ -64,8 +69,12 @@ def set_up_efforts(options: HebiOptions, config: HebiConfig, order: tuple[int, .
         "gravity": plugins.gravity is not None if wants_gravity is None else wants_gravity,
         "dynamics": plugins.dynamics is not None if wants_dynamics is None else wants_dynamics,
     }
+    weighs = any(body.mass for body in options.gravity.bodies)
+    weights = Weights(WHERE, options.gravity, actuators) if weighs else None
+    is_without_model = weighs and options.base_orientation is not None
     for kind in (kind for kind, is_on in compensates.items() if is_on):
-        hrdf = _model(kind, options, config, order)
+        if kind != "gravity" or not is_without_model:
+            hrdf = _model(kind, options, config, order)
     dynamics_ramp_s = 0.0 if plugins.dynamics is None else plugins.dynamics.ramp_time
     return EffortSetup(
         hrdf=hrdf,
@@ -74,6 +83,7 @@ def set_up_efforts(options: HebiOptions, config: HebiConfig, order: tuple[int, .
         dynamics_ramp_s=dynamics_ramp_s if compensates["dynamics"] else None,
         offset=None if plugins.offset is None else _offset(plugins.offset, config, order),
         offset_ramp_s=0.0 if plugins.offset is None else plugins.offset.ramp_time,
+        weights=weights,
     )
 
 
@@ -185,7 +195,7 @@ def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
         control_strategy=options.control_strategy,
         lower=lower,
         upper=upper,
-        efforts=set_up_efforts(options, config, order),
+        efforts=set_up_efforts(options, config, order, actuators),
         mirrors=_mirrors(config, order),
         notes=tuple(_plugin_notes(options, config, order)),
         warnings=config.warnings,

@@ -41,7 +41,7 @@ def slope(model: RobotModel, q: NDArray[np.float64]) -> list[float]:
 
 
 def weights(model: RobotModel, joint_map: JointMap) -> Weights:
-    gravity = Gravity.model_validate(with_gravity(ASKED, model, joint_map)["gravity"])
+    gravity = Gravity.model_validate(with_gravity("sim", ASKED, model, joint_map)["gravity"])
     return Weights("sim", gravity, joint_map.actuators)
 
 
@@ -134,7 +134,7 @@ def test_a_payload_needs_a_description() -> None:
 def test_other_options_stay_as_they_are() -> None:
     model = load_robot(ARM)
     joint_map = build_joint_map("arm", model, {})
-    assert with_gravity({"noise": 0.1}, model, joint_map) == {"noise": 0.1}
+    assert with_gravity("sim", {"noise": 0.1}, model, joint_map) == {"noise": 0.1}
 
 
 def test_without_a_description_there_is_nothing_to_weigh() -> None:

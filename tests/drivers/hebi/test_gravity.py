@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 
 from motiond.drivers.base import DriverConfigError, DriverError
-from motiond.drivers.hebi.gravity import GravityCompensation, Imu, load_model
+from motiond.drivers.hebi.gravity import GravityCompensation, Imu, load_model, model_weights
 from motiond.drivers.hebi.lookup import import_hebi
 from tests.drivers.errors import message_of
 from tests.drivers.hebi.arm import Arm
@@ -64,7 +64,7 @@ def weight(model: Any, position: Floats, base: Any) -> Floats:
 
 def compensation(model: Any, base: Any, **options: Any) -> GravityCompensation:
     settings: dict[str, Any] = {"order": range(6), "imu": Imu(), "ramp_s": 0.0} | options
-    return GravityCompensation(model, base=base, **settings)
+    return GravityCompensation(model_weights(model, settings["order"]), model, base=base, **settings)
 
 
 @pytest.mark.parametrize("base", [UPRIGHT, TILTED, ON_ITS_SIDE], ids=["upright", "tilted", "on its side"])
