@@ -46,14 +46,22 @@ class Touches:
 @pytest.fixture
 def touches(monkeypatch: pytest.MonkeyPatch) -> Touches:
     """Let simulated actuators touch things."""
-    touches, read = Touches(), SimDriver.read
+    touches, make, open_it, read = Touches(), SimDriver.__init__, SimDriver.open, SimDriver.read
+
+    def make_touching(driver: SimDriver, *arguments: Any) -> None:
+        make(driver, *arguments)
+        driver.contact_slots = 2
+
+    def open_touching(driver: SimDriver) -> None:
+        open_it(driver)
+        driver.bodies = BODIES
 
     def read_and_feel(driver: SimDriver, state: ActuatorState) -> None:
         read(driver, state)
         touches.fill(state)
 
-    monkeypatch.setattr(SimDriver, "contact_slots", 2)
-    monkeypatch.setattr(SimDriver, "bodies", BODIES)
+    monkeypatch.setattr(SimDriver, "__init__", make_touching)
+    monkeypatch.setattr(SimDriver, "open", open_touching)
     monkeypatch.setattr(SimDriver, "read", read_and_feel)
     return touches
 
