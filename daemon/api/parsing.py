@@ -288,20 +288,23 @@ def _problem(
 
 
 def _path(loc: tuple[int | str, ...], body: dict[str, Any]) -> list[str]:
-    """Return the keys that lead to a problem through the objects of the request.
+    """Return the keys that lead to a problem through the request, with places in lists: `steps[2]`, `speed`.
 
-    Other parts of a `loc` name members of unions and places in lists, or mean that a key itself is wrong.
+    Other parts of a `loc` name members of unions, or mean that a key itself is wrong.
     """
     path, inside = [str(part) for part in loc[:1]], body.get(str(loc[0])) if loc else None
     for part in loc[1:]:
         if isinstance(inside, dict) and part in inside:
             path.append(str(part))
             inside = inside[part]
+        elif isinstance(inside, list) and isinstance(part, int):
+            path[-1] += f"[{part}]"
+            inside = inside[part]
     return path
 
 
 def _object_under(key: str, kind: type[Request]) -> type[BaseModel]:
-    """Return what stands under a key whose value is an object."""
-    annotation = kind.model_fields[key].annotation
+    """Return what stands under a key whose value is an object, or a list of them."""
+    annotation = kind.model_fields[key.partition("[")[0]].annotation
     kinds = get_args(annotation) or (annotation,)
     return next(one for one in kinds if isinstance(one, type) and issubclass(one, BaseModel))

@@ -230,10 +230,10 @@ class _Planner:
         value = self._peaks(rows)[kind][joint] * self._speed ** (kind + 1)
         limit, unit = self._limits[kind][joint], units[joint] + ("/s", "/s²")[kind]
         does = ("moves", "accelerates")[kind]
-        return (
-            f"{does} joint '{joints[joint]}' at {value:.4g} {unit}; its {KINDS[kind]} limit is "
-            f"{limit:.4g} {unit}"
-        )
+        most = f"its {KINDS[kind]} limit is {limit:.4g} {unit}"
+        if kind and np.isinf(self._joint_map.limits.acceleration[joint]):
+            most = f"without a limit it gets at most {limit:.4g} {unit}, as by the motions or an approach"
+        return f"{does} joint '{joints[joint]}' at {value:.4g} {unit}; {most}"
 
     def _outside(self, rows: Floats) -> str:
         lowest = highest = rows

@@ -146,7 +146,7 @@ class FollowRequests:
         mode = goal.request.mode
         values: list[float | None] | list[float] | None = getattr(request, WANTED[mode])
         if values is None:
-            raise ValueError(f"it has no {WANTED[mode]}, which its follow is of")
+            raise ValueError(f"it has no {WANTED[mode]}, which this follow takes")
         positions, velocities = request.positions, request.velocities
         if goal.twist is not None:
             velocities = self._velocities(goal, goal.twist, np.array(values))
@@ -171,7 +171,7 @@ class FollowRequests:
 def _chunk_of(goal: FollowGoal, request: ChunkRequest) -> messages.Chunk:
     joints, mode = len(goal.joints), goal.request.mode
     if mode != "position":
-        raise ValueError(f"it has positions; its follow is of {WANTED[mode]}")
+        raise ValueError(f"it has positions; this follow takes {WANTED[mode]}")
     if any(len(row) != joints for row in request.positions):
         raise ValueError(f"a row has not one value for each of the {joints} joints that are followed")
     period_s = request.period_s or 0.0

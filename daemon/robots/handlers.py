@@ -269,7 +269,10 @@ class RequestHandlers:
         session, problem = self._session, "torque cannot be switched off"
         session.refuse_while_taught(problem)
         if session.goals:
-            raise session.busy()
+            goal = session.goals[0]
+            reason = "it follows targets" if isinstance(goal, FollowGoal) else f"{goal.motion} plays"
+            ids = {"goal_id": goal.goal_id}
+            raise RequestError("BUSY", self._robot.name, problem, reason, "stop it first", **ids)
         if session.known.torque and (session.latched or session.state in HALTED):
             session.refuse_unless_able(problem)
         await self._robot.obeyed(session.disable(), "torque off")

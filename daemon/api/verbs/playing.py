@@ -80,8 +80,12 @@ class PlayRequest(MotionRequest):
 
     @model_validator(mode="after")
     def _check_blend(self) -> Self:
+        if self.blend_s and self.on_busy == "blend":
+            raise ValueError(
+                "blend_s goes with on_busy 'queue'; 'blend' takes over at once, by a way of its own"
+            )
         if self.blend_s and (self.on_busy != "queue" or self.start_at is not None):
-            raise ValueError("blend_s is of what is queued, without start_at")
+            raise ValueError("blend_s goes with on_busy 'queue', and without start_at")
         return self
 
     @model_validator(mode="after")

@@ -97,8 +97,8 @@ class TargetFrame(NamedTuple):
 
 
 def is_frame(message: bytes) -> bool:
-    """Whether a binary message is meant as a frame: JSON begins with a blank at the least."""
-    return message[:1] < b"\t"
+    """Whether a binary message is meant as a frame, of whatever kind: JSON has blanks before its object."""
+    return message[:1] < b" " and message.lstrip()[:1] != b"{"
 
 
 def read_head(frame: bytes) -> TargetFrame:

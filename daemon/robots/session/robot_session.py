@@ -334,9 +334,11 @@ class RobotSession:
             reason, fix = f"the robot is {self.in_words}", "disable it first, as it may drop"
             raise RequestError("NOT_ALLOWED", self._robot, problem, reason, fix)
 
-    def busy(self, fix: str = "stop it first, replace it, or queue behind it") -> RequestError:
+    def busy(self, fix: str = "") -> RequestError:
         """Return the refusal of a robot that plays, with what the client can do."""
         goal = next(iter(self.goals), None)
+        is_endless = goal is not None and goal.is_endless
+        fix = fix or f"stop it first, {'or replace it' if is_endless else 'replace it, or queue behind it'}"
         what = f"busy with {goal.motion if goal else 'another motion'}"
         goal_id = {"goal_id": goal.goal_id} if goal else {}
         return RequestError("BUSY", self._robot, what, "one motion plays at a time", fix, **goal_id)
@@ -616,6 +618,8 @@ class RobotSession:
         """Refuse a goal that cannot play beside what plays; raises RequestError: BUSY."""
         for other in self.in_the_way(goal):
             what, fix = f"busy with {other.motion}", "play it afterwards, or replace that"
+            if goal.is_additive:
+                fix = f"stop {other.motion} by its goal_id first"
             reason = goal.why_not_beside(other)
             raise RequestError("BUSY", self._robot, what, reason, fix, goal_id=other.goal_id)
 

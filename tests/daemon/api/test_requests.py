@@ -70,6 +70,11 @@ PROBLEMS: tuple[tuple[dict[str, object], list[str]], ...] = (
         {"start_at": 2e15},
         [f"'start_at' is 2000000000000000.0; {UNIX}, and looks like microseconds; correct it"],
     ),
+    (
+        {"on_busy": "blend", "blend_s": 0.5},
+        ["blend_s goes with on_busy 'queue'; 'blend' takes over at once, by a way of its own; correct it"],
+    ),
+    ({"blend_s": 0.5}, ["blend_s goes with on_busy 'queue', and without start_at; correct it"]),
     ({"expires_at": 2e18}, [f"'expires_at' is 2e+18; {UNIX}, and looks like nanoseconds; correct it"]),
 )
 
@@ -82,6 +87,32 @@ def test_every_problem_of_a_request_is_told(body: dict[str, object], problems: l
 
 def test_a_key_that_is_missing_is_named() -> None:
     assert refused("arm", "play", b"") == "arm/play: 'motion' is missing; play needs it; add it"
+
+
+STEP = "steps[2] knows motion, blend_s, pause_s, repeat, speed"
+
+
+@pytest.mark.parametrize(
+    ("step", "problem"),
+    [
+        ({"motion": "nod", "blend_s": -1}, "'steps[2].blend_s' is -1; it must be greater than or equal to 0"),
+        ({"motion": 3}, "'steps[2].motion' is 3; it must be a valid string"),
+        ("nod", "'steps[2]' is 'nod'; it must be a valid dictionary or instance of StepRequest"),
+        ({"motion": "nod", "blend": 1}, f"unknown key 'steps[2].blend'; {STEP}; did you mean 'blend_s'?"),
+        ({"repeat": 2}, "'steps[2].motion' is missing; sequence needs it; add it"),
+    ],
+)
+def test_a_problem_of_a_step_names_it_and_its_key(step: object, problem: str) -> None:
+    steps = [{"motion": "wave"}, {"motion": "wave"}, step]
+    hint = "" if problem.endswith(("?", "add it")) else "; correct it"
+    assert refused("arm", "sequence", orjson.dumps({"steps": steps})) == f"arm/sequence: {problem}{hint}"
+
+
+def test_a_problem_of_a_row_names_its_place() -> None:
+    chunk = {"goal_id": "a", "positions": [[0.1, 0.2], [0.1, "far"]], "period_s": 0.02}
+    assert refused("arm", "follow/chunk", orjson.dumps(chunk)) == (
+        "arm/follow/chunk: 'positions[1][1]' is 'far'; it must be a valid number; correct it"
+    )
 
 
 BEYOND: tuple[tuple[str, dict[str, object]], ...] = (

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motiond.daemon.api import RequestError
-from motiond.daemon.http.live.target_frames import read_head
+from motiond.daemon.http.live.target_frames import is_frame, read_head
 
 GOAL = UUID("6f1c2d3e-4a5b-4c6d-8e7f-901234567890")
 JOINTS = 2
@@ -94,3 +94,10 @@ def said_of(data: bytes, joints: int) -> tuple[str, str]:
     except RequestError as error:
         return error.code, ""
     return verb, body["goal_id"]
+
+
+@pytest.mark.parametrize("kind", range(32))
+def test_a_frame_of_any_kind_is_one_and_a_request_with_blanks_before_it_is_none(kind: int) -> None:
+    assert is_frame(frame(kind, 0.5))
+    assert not is_frame(b"{}")
+    assert chr(kind).isspace() == (not is_frame(bytes([kind]) + b' \n{"id": 1}')) or kind in range(28, 32)

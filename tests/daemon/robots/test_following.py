@@ -233,7 +233,7 @@ async def test_targets_that_are_none_of_it_are_refused_and_counted(follower: Fol
     registry = follower.registry
     for values, problem in (
         ({"positions": [0.1]}, "it has 1 values; 2 joints are followed"),
-        ({"velocities": [0.1, 0.1]}, "it has no positions, which its follow is of"),
+        ({"velocities": [0.1, 0.1]}, "it has no positions, which this follow takes"),
     ):
         refusal = await refused(registry, "follow/target", goal_id=goal_id, **values)
         assert refusal == ("INVALID_REQUEST", f"arm/follow: {problem}; correct it")
@@ -293,7 +293,10 @@ async def test_while_it_follows_nothing_else_begins_or_waits_and_nothing_is_paus
     }
     for verb, values in verbs.items():
         assert (await refused(registry, verb, **values))[0] == "NOT_PLAYING"
-    assert (await refused(registry, "disable"))[0] == "BUSY"
+    held = "arm: torque cannot be switched off; it follows targets; stop it first"
+    assert await refused(registry, "disable") == ("BUSY", held)
+    busy = "arm: busy with follow; one motion plays at a time; stop it first, or replace it"
+    assert await refused(registry, "play", motion="short") == ("BUSY", busy)
     assert follower.state["goal_id"] == goal_id
     other = await follower.starts(on_busy="replace")
     assert (await follower.rig.result_of(goal_id))["code"] == "PREEMPTED"

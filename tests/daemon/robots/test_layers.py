@@ -426,7 +426,7 @@ async def test_one_motion_is_added_at_a_time(limited: Rig) -> None:
         await ask(registry, "stop")
     assert second == (
         "BUSY",
-        "arm: busy with idle; one motion is added at a time; play it afterwards, or replace that",
+        "arm: busy with idle; one motion is added at a time; stop idle by its goal_id first",
     )
 
 

@@ -141,7 +141,10 @@ async def test_a_robot_that_plays_takes_no_second_motion_and_no_disable(rig: Rig
         await rig.swings(registry)
         refusals = [await refused(registry, "disable"), await refused(registry, "play", motion="short")]
     busy = "one motion plays at a time; stop it first, replace it, or queue behind it"
-    assert refusals == [("BUSY", f"arm: busy with long; {busy}")] * 2
+    assert refusals == [
+        ("BUSY", "arm: torque cannot be switched off; long plays; stop it first"),
+        ("BUSY", f"arm: busy with long; {busy}"),
+    ]
 
 
 async def test_a_robot_whose_driver_cannot_open_plays_nothing_and_may_hold(rig: Rig) -> None:

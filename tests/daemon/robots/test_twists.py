@@ -135,7 +135,7 @@ async def test_what_cannot_be_moved_is_refused_by_name(tool: Tool) -> None:
     goal_id = await tool.follow()
     assert await refused(tool.registry, "follow/target", goal_id=goal_id, positions=[0.0] * 6) == (
         "INVALID_REQUEST",
-        "arm/follow: it has no twist, which its follow is of; correct it",
+        "arm/follow: it has no twist, which this follow takes; correct it",
     )
     assert tool.status()["follow"]["refused"] == 1
 
