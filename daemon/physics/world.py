@@ -7,7 +7,8 @@ the description places the robot in, its bodies have the names of links.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from lxml import etree
@@ -102,21 +103,46 @@ def make_world(
         If the payload is in a frame that the description does not have.
     """
     robot = joint_map.robot
-    problems = [*_wrong_joints(robot, model)]
+    if problems := [*_wrong_joints(robot, model)]:
+        raise PhysicsError("\n".join(problems))
     physical = with_inertias(with_touching_shapes(_without_gears(_with_own_mimics(model, joint_map))))
-    problems += _wrong_shapes(robot, physical)
+    root, simple = mjcf_document(with_payload(robot, physical, payload) or physical)
+    problems += _wrong_shapes(robot, simple)
     if needs_masses:
-        problems += _without_mass(robot, physical)
+        problems += _without_mass(joint_map, simple)
     if problems:
         raise PhysicsError("\n".join(problems))
-    root, simple = mjcf_document(with_payload(robot, physical, payload) or physical)
     etree.SubElement(root, "option", gravity=f"0 0 -{STANDARD_GRAVITY}")
+    _let_pass(root)
     surroundings = [add_floor(root)] if floor else []
     surroundings += add_scene(root, robot, scene) if scene else []
     surroundings += add_workspace(root, workspace)
     ratios = {joint.name: joint.gear_ratio for joint in model.joints}
     joints = tuple(_physical_joints(simple, joint_map, ratios))
     return World(robot, etree.tostring(root, encoding="unicode"), joints, tuple(surroundings))
+
+
+def _let_pass(root: Any) -> None:
+    """Let what a joint carries pass through what carries it, where that stands still.
+
+    MuJoCo does so by itself for two bodies that move.
+    """
+    solid: dict[Any, list[str]] = {}
+    for body in root.iter("body"):
+        if body.find("geom") is not None:
+            solid.setdefault(_moved_with(body), []).append(body.get("name"))
+    contact = etree.SubElement(root, "contact")
+    for body, names in solid.items():
+        if body is not None and body.find("joint") is not None and _moved_with(body.getparent()) is None:
+            for one, other in product(solid.get(None, ()), names):
+                etree.SubElement(contact, "exclude", body1=one, body2=other)
+
+
+def _moved_with(body: Any) -> Any:
+    """Return the element of the body that joints move and that another moves with; None where none does."""
+    while body.tag == "body" and body.find("joint") is None and body.find("freejoint") is None:
+        body = body.getparent()
+    return body if body.tag == "body" else None
 
 
 def _with_own_mimics(model: RobotModel, joint_map: JointMap) -> RobotModel:
@@ -195,42 +221,29 @@ def _wrong_joints(robot: str, model: RobotModel) -> Iterator[str]:
         carried.add(joint.child)
 
 
-def _wrong_shapes(robot: str, model: RobotModel) -> Iterator[str]:
-    moving = _moving(model)
-    for link in model.links:
+def _wrong_shapes(robot: str, simple: RobotModel) -> Iterator[str]:
+    for link in simple.links:
+        moves = any(joint.coordinates for joint in _way_down(simple, link.name))
         for shape in link.shapes:
-            if shape.kind == "plane" and link.name in moving:
+            if shape.kind == "plane" and moves:
                 reason, hint = "MuJoCo has planes on what does not move", "give it a flat box"
                 yield f"{robot}: link '{link.name}' has a plane; {reason}; {hint}"
             elif shape.mesh is not None and (reason := unreadable(shape.mesh)):
                 yield f"{robot}: link '{link.name}' has a mesh that MuJoCo cannot read; {reason}"
 
 
-def _without_mass(robot: str, model: RobotModel) -> Iterator[str]:
+def _without_mass(joint_map: JointMap, simple: RobotModel) -> Iterator[str]:
     """Yield what is wrong with each joint that moves nothing that has a mass."""
-    loaded = {link.name for link in model.links if link.mass > 0}
-    for name in list(loaded):
-        loaded.update(_carriers(model, name))
-    for joint in model.joints:
-        if joint.coordinates and joint.child not in loaded:
-            reason, hint = f"no link beyond '{joint.name}' has one", "give its links masses"
-            yield f"{robot}: joint '{joint.name}' moves no mass; {reason}; {hint}"
+    loaded = {joint.name for link in simple.links if link.mass > 0 for joint in _way_down(simple, link.name)}
+    for name in joint_map.joints:
+        if name not in loaded:
+            reason, hint = f"no link beyond '{name}' has one", "give its links masses"
+            yield f"{joint_map.robot}: joint '{name}' moves no mass; {reason}; {hint}"
 
 
-def _moving(model: RobotModel) -> set[str]:
-    """Return the links that a joint moves."""
-    moved = {joint.child for joint in model.joints if joint.coordinates}
-    return {link.name for link in model.links if not moved.isdisjoint(_carriers(model, link.name))}
-
-
-def _carriers(model: RobotModel, link: str) -> Iterator[str]:
-    """Yield a link, and all that carry it."""
-    above = {one.name: one.attached_to for one in model.links}
-    above |= {joint.child: joint.parent for joint in model.joints if not joint.closes_loop}
-    above = {joint.name: joint.child for joint in model.joints} | above
-    above = {frame.name: frame.attached_to for frame in model.frames} | above
-    passed: set[str] = set()
-    while link in above and link not in passed:
-        passed.add(link)
-        yield link
-        link = above[link]
+def _way_down(simple: RobotModel, link: str) -> Iterator[Joint]:
+    """Yield the joints that carry a link, from itself to the world."""
+    above = {joint.child: joint for joint in simple.joints}
+    while link in above:
+        yield above[link]
+        link = above[link].parent

@@ -295,3 +295,22 @@ def test_a_link_without_shapes_has_the_inertia_of_a_ball() -> None:
     body = PhysicalRobot(make_world(model, build_joint_map("arm", model, {}))).model.body("link1")
     radius = (3 * 1.0 / (4 * np.pi * 2000)) ** (1 / 3)
     assert body.inertia == pytest.approx(np.full(3, 0.4 * radius**2))
+
+
+def touching(model: RobotModel) -> set[tuple[str, str]]:
+    robot = PhysicalRobot(make_world(model, build_joint_map("arm", model, {})))
+    robot.place(np.zeros(len(model.joints)))
+    mujoco.mj_collision(robot.model, robot.data)
+    bodies = robot.model.geom_bodyid[robot.data.contact.geom]
+    return {(robot.model.body(one).name, robot.model.body(other).name) for one, other in bodies.tolist()}
+
+
+@pytest.mark.parametrize("first", ["revolute", "screw"])
+def test_links_touch_but_those_with_no_joint_or_one_between(first: JointType) -> None:
+    still = {"parent_pose": np.eye(4), "child_pose": np.eye(4)}
+    ball = (Shape("sphere", (0.1,), role="collision"),)
+    screwed = joint_of("a", first, pitch_m=0.02 if first == "screw" else 0.0, **still)
+    model = chain(screwed, joint_of("b", "revolute", **still), base_pose=np.eye(4))
+    hand = Link("hand", 1.0, shapes=ball, attached_to="link2")
+    model = replace(model, links=(*(replace(link, shapes=ball) for link in model.links), hand))
+    assert touching(model) == {("link0", "link2"), ("link0", "hand")}
