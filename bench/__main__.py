@@ -22,6 +22,7 @@ NAMES = (
     "load_robot",
     "load_xml",
     "kinematics",
+    "efforts",
     "tick",
     "dry_run",
     "wakeup",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...physics import Dynamics, PhysicalRobot, PhysicsError, make_world
@@ -10,7 +11,7 @@ from .effort import EffortCheck
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from motiond.formats import RobotModel
+    from motiond.formats import Link, RobotModel
 
     from ...config.robot import RobotSettings
     from ...joints import JointMap
@@ -30,5 +31,14 @@ def _checks(settings: RobotSettings, model: RobotModel | None, joint_map: JointM
         if model is None or not any(link.mass for link in model.links):
             problem = "there is no description" if model is None else "no part of the description has a mass"
             raise PhysicsError(f"{where}: cannot be checked; {problem}; name one with masses, or remove it")
-        world = make_world(model, joint_map, payload=settings.payload)
+        world = make_world(_without_meshes(model), joint_map, payload=settings.payload)
         yield EffortCheck(Dynamics(PhysicalRobot(world), joint_map), settings.effort)
+
+
+def _without_meshes(model: RobotModel) -> RobotModel:
+    """Return a robot without shapes that add nothing to its inertia, and that MuJoCo may refuse."""
+
+    def weighed(link: Link) -> Link:
+        return replace(link, shapes=tuple(one for one in link.shapes if one.kind not in {"mesh", "plane"}))
+
+    return replace(model, links=tuple(map(weighed, model.links)))

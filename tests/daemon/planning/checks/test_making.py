@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from motiond.daemon.joints import build_joint_map
 from motiond.daemon.physics import PhysicsError
 from motiond.daemon.planning import MotionLibrary, Step, make_checks, plan_sequence, preview, whole
 from motiond.daemon.planning.sequence import SequenceError
-from motiond.formats import load_robot
+from motiond.formats import Mesh, Shape, load_robot
 
 if TYPE_CHECKING:
     from motiond.daemon.planning import Entry
@@ -115,3 +116,11 @@ def test_without_the_extra_it_is_refused_with_how_to_install_it(monkeypatch: pyt
     assert message.startswith("arm: needs MuJoCo, which cannot be imported; ")
     assert message.endswith("; pip install 'motiond[physics]'")
     assert library().get("wave")
+
+
+def test_meshes_that_mujoco_cannot_read_are_no_obstacle() -> None:
+    model = load_robot(ARM)
+    mesh = Shape("mesh", mesh=Mesh(Path("arm.dae"), "dae"))
+    dressed = replace(model, links=tuple(replace(link, shapes=(mesh,)) for link in model.links))
+    settings = RobotSettings.model_validate({"model": ARM, "driver": {"type": "sim"}, "effort": {}})
+    assert make_checks(settings, dressed, build_joint_map("arm", model, {}))
