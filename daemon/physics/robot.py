@@ -40,8 +40,10 @@ class PhysicalRobot:
         try:
             self.model = mujoco.MjModel.from_xml_string(world.mjcf)
         except ValueError as error:
-            reason = " ".join(str(error).split())
-            raise PhysicsError(f"{world.robot}: MuJoCo cannot load the robot; {reason}") from error
+            # What follows is a place in a document that nobody has seen.
+            reason = " ".join(str(error).partition("\nElement")[0].removeprefix("Error: ").split())
+            hint = "correct the robot's description, or what stands around it"
+            raise PhysicsError(f"{world.robot}: MuJoCo cannot load the robot; {reason}; {hint}") from error
         self.data = mujoco.MjData(self.model)
         self._kinematics = mujoco.mj_kinematics
         numbers = [self.model.joint(one.name).id for one in world.joints]

@@ -249,6 +249,19 @@ def test_meshes_that_mujoco_cannot_read_are_refused(
     assert refusal_of(link) == f"arm: link 'link1' has a mesh that MuJoCo cannot read; {reason}"
 
 
+def test_a_mesh_of_which_mujoco_makes_no_hull_is_refused_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "arm.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 3 4\n")
+    flat = (Shape("mesh", mesh=Mesh(tmp_path / "arm.obj", "obj")),)
+    model = chain(joint_of("turn", "revolute"))
+    model = replace(model, links=(model.links[0], replace(model.links[1], shapes=flat)))
+    with pytest.raises(PhysicsError) as caught:
+        PhysicalRobot(make_world(model, build_joint_map("arm", model, {})))
+    start, *_, end = str(caught.value).split("; ")
+    assert start == "arm: MuJoCo cannot load the robot"
+    assert end == "correct the robot's description, or what stands around it"
+    assert "mesh 'arm' has coplanar vertices" in str(caught.value)
+
+
 def test_a_plane_that_moves_is_refused() -> None:
     message = "arm: link 'link1' has a plane; MuJoCo has planes on what does not move; give it a flat box"
     assert refusal_of(Link("", 1.0, shapes=(Shape("plane", (1, 1)),))) == message
