@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ..api import Dispatcher, Groups, Motions, ReportHub
+    from ..physics import Surrounding
     from .routes.models import Models
 
 
@@ -50,5 +51,7 @@ class Served:
     """Whether requests come by MQTT, too."""
     clock: Callable[[], dict[str, Any]]
     """The state of the machine's clock, as diagnostics report it."""
+    surroundings: Callable[[str], Sequence[Surrounding]] = lambda _: ()
+    """What stands around a robot that has a description."""
     is_fleet: bool = False
     """Whether the robots are those of other daemons, which pages show."""

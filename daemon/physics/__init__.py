@@ -16,7 +16,7 @@ from .clearance import Clearance, Look, Nearest
 from .dynamics import Dynamics
 from .extra import PhysicsError, load_mujoco
 from .robot import PhysicalRobot
-from .simulation import with_physics
+from .simulation import simulated_surroundings, with_physics
 from .surroundings import Surrounding
 from .sweep import TOLERANCE_M, Canceled, Encounter, JointPath, Swept, sweep
 from .world import PhysicalJoint, World, make_world
@@ -38,6 +38,7 @@ __all__ = [
     "World",
     "load_mujoco",
     "make_world",
+    "simulated_surroundings",
     "sweep",
     "with_physics",
 ]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ..config.robot import PayloadSettings
     from ..joints import JointMap
+    from .surroundings import Surrounding
     from .world import World
 
 COMPOSITE, SIMULATED = "composite", "sim"
@@ -51,8 +52,37 @@ def with_physics(
         reason, hint = "it has no description", "name one under `model`"
         raise PhysicsError(f"{joint_map.robot}: `physics` is true; {reason}; {hint}")
     load_mujoco(f"{joint_map.robot}: `physics`")
+    world = _world(options, model, joint_map, payload)
+    filled = {key: options[key] for key in options if key not in {"floor", "scene"}}
+    filled["physics"] = {"mjcf": _fitting(world), "joints": _moved(world, joint_map)}
+    if isinstance(gravity := options.get("gravity"), dict):
+        filled["gravity"] = {key: gravity[key] for key in gravity if key != "from_model"}
+    return filled
+
+
+def simulated_surroundings(
+    kind: str, options: Mapping[str, Any], model: RobotModel | None, joint_map: JointMap
+) -> tuple[Surrounding, ...]:
+    """Return floor and scene of a simulated robot; nothing where its driver has no physics.
+
+    Raises
+    ------
+    PhysicsError
+        If description and scene make no world, as when the scene's file has changed.
+    """
+    if kind != SIMULATED or options.get("physics") is not True or model is None:
+        return ()
+    return _world(options, model, joint_map).surroundings
+
+
+def _world(
+    options: Mapping[str, Any],
+    model: RobotModel,
+    joint_map: JointMap,
+    payload: PayloadSettings | None = None,
+) -> World:
     scene = options.get("scene")
-    world = make_world(
+    return make_world(
         model,
         joint_map,
         payload=payload,
@@ -60,11 +90,6 @@ def with_physics(
         scene=scene and Path(scene),
         needs_masses=True,
     )
-    filled = {key: options[key] for key in options if key not in {"floor", "scene"}}
-    filled["physics"] = {"mjcf": _fitting(world), "joints": _moved(world, joint_map)}
-    if isinstance(gravity := options.get("gravity"), dict):
-        filled["gravity"] = {key: gravity[key] for key in gravity if key != "from_model"}
-    return filled
 
 
 def _fitting(world: World) -> str:

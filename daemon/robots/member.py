@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.text import shortened
 
+from ..physics import PhysicsError, simulated_surroundings
 from .control import Control
 from .handlers import RequestHandlers
 from .inactivity import Inactivity
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from motiond.formats import RobotModel
 
     from ..joints import JointMap
+    from ..physics import Surrounding
     from .gamepad import GamepadFile
     from .robot import Robot
 
@@ -53,6 +55,15 @@ class Member:
         self.control = Control(robot)
         self.reservation = Reservation(robot, self.control.tenure)
         self.handlers = RequestHandlers(robot, self.control, self.reservation, robots, gamepad)
+
+    def surroundings(self) -> tuple[Surrounding, ...]:
+        """Return what stands around the robot, as far as the configuration says it; it may read files."""
+        driver = self.robot.settings.driver
+        try:
+            return simulated_surroundings(driver.type, driver.options, self.model, self.joint_map)
+        except PhysicsError as error:  # it was checked, so a file is another one by now
+            log.warning("%s", error)
+            return ()
 
     @property
     def in_use(self) -> bool:

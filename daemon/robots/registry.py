@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..api import Follower, Lease, Request, Streamed
     from ..history import History
     from ..joints import JointMap
+    from ..physics import Surrounding
     from .member import Member
     from .reservation import Reservation
     from .robot import Robot
@@ -59,6 +60,10 @@ class RobotRegistry:
         self.reservations: dict[str, Reservation] = {
             name: member.reservation for name, member in self.members.items()
         }
+
+    def surroundings(self, robot: str) -> tuple[Surrounding, ...]:
+        """Return what stands around a robot; it may read files."""
+        return self.members[robot].surroundings()
 
     @property
     def robots(self) -> tuple[str, ...]:

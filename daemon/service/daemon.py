@@ -160,6 +160,7 @@ def _page(
             groups=groups,
             hub=hub,
             models=robots.models,
+            surroundings=robots.surroundings,
             daemon_id=settings.id,
             is_broker_connected=bridge.connected.is_set,
             clock=robots.clock.payload,

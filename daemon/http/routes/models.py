@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from motiond.formats import Frame, Joint, Link, Mesh, RobotModel, Shape
     from motiond.formats.arrays import Floats
 
-    from ...api import Commands
     from ...joints import JointMap
     from ...physics import Surrounding
+    from ..served import Served
 
     Models: TypeAlias = Mapping[str, tuple[RobotModel | None, JointMap]]
 
@@ -51,9 +51,9 @@ class Looks(NamedTuple):
 class ModelRoutes:
     """Serves the looks of robots, each worked out when it is first asked for."""
 
-    def __init__(self, models: Models, commands: Commands) -> None:
-        self._models = models
-        self._commands = commands
+    def __init__(self, served: Served) -> None:
+        self._models, self._around = served.models, served.surroundings
+        self._commands = served.dispatcher.commands
         self._looks: dict[str, Looks] = {}
         self._one_at_a_time = asyncio.Lock()
 
@@ -90,7 +90,9 @@ class ModelRoutes:
             raise Refused(404, "UNKNOWN_MODEL", f"{robot}: no description; {reason}; name one by 'model'")
         async with self._one_at_a_time:
             if robot not in self._looks:
-                self._looks[robot] = await asyncio.to_thread(looks_of, model, joint_map.joints)
+                self._looks[robot] = await asyncio.to_thread(
+                    lambda: looks_of(model, joint_map.joints, self._around(robot))
+                )
         return self._looks[robot]
 
 

@@ -27,11 +27,12 @@ from tests.daemon.rig import make_clock, stream_forks
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from pathlib import Path
 
     from motiond.daemon.api import GroupPlayRequest, GroupVerb, RequestError
     from motiond.daemon.http.routes.models import Models
+    from motiond.daemon.physics import Surrounding
     from tests.daemon.rig import Rig
 
 
@@ -235,6 +236,7 @@ async def serving(
     clock: Callable[[], dict[str, Any]] = lambda: ClockMonitor().payload(),
     bounds: Bounds | None = None,
     until_ready: Callable[[], Awaitable[None]] | None = None,
+    surroundings: Callable[[str], Sequence[Surrounding]] = lambda _: (),
 ) -> AsyncIterator[Site]:
     """Run a server; leaving is the daemon's clean shutdown."""
     broker_is_connected = asyncio.Event()
@@ -249,6 +251,7 @@ async def serving(
         daemon_id="d1",
         is_broker_connected=is_broker_connected or broker_is_connected.is_set,
         clock=clock,
+        surroundings=surroundings,
     )
     server = HttpServer(settings, served, bounds)
     task = asyncio.create_task(server.run(until_ready), name="http")
@@ -271,7 +274,11 @@ async def serving_robots(rig: Rig, settings: HttpSettings) -> AsyncIterator[Site
     hub = ReportHub()
     with stream_forks() as rig.forks:
         robots = make_registry(load_settings(rig.config), hub, rig.forks, make_clock())
-        async with rig.running_on(robots, hub), serving(settings, robots, hub, robots.models) as site:
+        around = robots.surroundings
+        async with (
+            rig.running_on(robots, hub),
+            serving(settings, robots, hub, robots.models, surroundings=around) as site,
+        ):
             await rig.until_state("idle")
             yield site
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -10,9 +11,11 @@ import orjson
 import pytest
 
 from motiond.daemon.http.live.frames import LENGTH, described_arrays
-from tests.system.page.browser import SHARP, on_the_page, part
+from tests.system.page.browser import SHARP, ArmRig, daemon_of, on_the_page, part
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from tests.system.page.browser import Browsed, ManyRobots
@@ -39,6 +42,7 @@ TOUCH = f"""contacts => {{
     view.take(view.now);
 }}"""
 """Lets each sample have contacts."""
+ARROWS = f"{VIEW}.arrows.group.children.filter(one => one.visible).map(one => one.position.toArray())"
 AROUND = [
     shape("floor", "floor", "plane", (0.0, 0.0, 0.0), 0.0, 0.0),
     shape("table", "scene", "box", (0.5, 0.3, 0.1), 0.2, 0.2, 0.2),
@@ -117,3 +121,32 @@ async def test_a_preview_shows_where_the_motion_comes_nearest_before_anything_mo
         (gone,) = await seen_at(browsed, between)
         assert np.abs(gone - without).max() < 0.1
         assert await page.get_attribute(".state", "data-state") == "idle"
+
+
+CELL = """<mujoco>
+  <worldbody>
+    <geom name="table" type="box" size="0.1 0.1 0.1" pos="0.5 0.3 0.1" rgba="0.1 0.2 0.9 1"/>
+  </worldbody>
+</mujoco>
+"""
+
+
+async def test_an_arm_that_falls_on_the_floor_shows_where_and_how_hard(tmp_path: Path) -> None:
+    rig = ArmRig(tmp_path)
+    (tmp_path / "cell.xml").write_text(CELL)
+    physics = {"type": "sim", "physics": True, "floor": True, "scene": "cell.xml"}
+    rig.robot |= {"driver": physics, "idle_rate_hz": 50.0}
+    with daemon_of(rig):
+        async with on_the_page(rig, "#/arm/joints", **SHARPLY) as browsed:
+            await browsed.until_drawn()
+            with part("without torque it falls"):
+                await browsed.until("document.querySelector('.touches')?.innerText.includes('floor')")
+            touches = await browsed.page.inner_text(".touches")
+            assert re.search(r"floor.* [0-9.]+ N", touches), touches
+            with part("arrows stand where it touches"):
+                points = await browsed.page.evaluate(ARROWS)
+                assert points
+                assert np.abs(np.array(points)[:, 2]).min() < 0.02
+            with part("the table of the scene is drawn where it is"):
+                (table,) = await seen_at(browsed, (0.5, 0.3, 0.2))
+                assert table[2] > table[0] + 0.2
