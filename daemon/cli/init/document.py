@@ -17,6 +17,9 @@ GUESSED = """\
     # NOBODY HAS SAID WHICH ACTUATOR MOVES WHICH JOINT: what stands above is their order. Turn each joint by
     # hand, look which one changes in `motiond monitor`, and correct this before a motion plays.
 """
+PHYSICS = """\
+    # driver: {type: sim, physics: true, floor: true}  # with weight and contacts; needs 'motiond[physics]'
+"""
 REDUCTIONS = """\
     # The description's transmissions: turns of the actuator for one of the joint. A joint needs this where
     # its actuator counts the turns of its motor; most servos count those of their output.
@@ -46,7 +49,7 @@ TEMPLATE = """\
 {http}\
   # token_file: token                # its first line is the token that others than this machine need
 
-{paths}{robots}{guessed}{continuous}{reductions}{limits}\
+{paths}{robots}{physics}{guessed}{continuous}{reductions}{limits}\
     # motion_joints: [base, elbow]   # for motions that carry no names, in their order
     # motion_map: arm.map.yaml       # columns of motions to joints, with signs, offsets and units
     # interpolate_recordings: true   # rows between those of motions with few, as 30 a second
@@ -82,6 +85,7 @@ def document(
         http=_yaml({"http": None if page == "none" else {"listen": page}}, flow=False),
         paths=_yaml({"resource_paths": list(resource_paths)}) + "\n" if resource_paths else "",
         robots=_yaml({"robots": {robot: {key: value for key, value in options.items() if value != {}}}}),
+        physics=PHYSICS * ("model" in options and options["driver"]["type"] == "sim"),
         guessed=GUESSED * are_actuators_guessed,
         continuous=CONTINUOUS.format(joints=printable(", ".join(continuous))) if continuous else "",
         reductions=_offered(reductions) if reductions else "",

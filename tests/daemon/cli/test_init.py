@@ -606,6 +606,20 @@ def test_limits_that_a_description_lacks_are_offered(
     assert robot.joints["base"].limits.acceleration == 20
 
 
+def test_simulated_actuators_of_a_description_are_offered_weight_and_contacts(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_here(capsys, "init", folder, "--yes", *CLOSED)
+    config = folder / "motiond.yaml"
+    text = config.read_text()
+    plain, offered = "    driver: {type: sim}\n", "    # driver: {type: sim, physics: true, floor: true}  #"
+    assert plain in text
+    assert offered in text
+    config.write_text(text.replace(plain, "").replace(offered, offered.replace("# ", "", 1)))
+    (robot,) = load_settings(config).robots.values()
+    assert robot.driver.options == {"physics": True, "floor": True}
+
+
 def test_a_description_of_another_suffix_is_found_by_its_content(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
