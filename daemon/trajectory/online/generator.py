@@ -31,8 +31,6 @@ from .interception import Interception
 from .paths import Paths
 
 if TYPE_CHECKING:
-    from ruckig import Bound
-
     from motiond.formats.arrays import Floats
 
     from .limits import OnlineLimits
@@ -83,7 +81,7 @@ class OnlineGenerator:
         self._stopping = Trajectory(count)
         self._paths, self._period_s = Paths(limits, period_s), period_s
         self._interception = Interception(limits, period_s)
-        self._rests = True
+        self._rests, self._zeros = True, [0.0] * count
 
     def resume(self, other: OnlineGenerator) -> None:
         """Go on from where another is to its target, at any limits of velocity, acceleration and jerk.
@@ -249,21 +247,31 @@ class OnlineGenerator:
 
     def _unsafe(self, candidate: Rows) -> list[int]:
         """Return the joints that could not brake within their limits any more, once they are there."""
-        braking = self._braking
-        braking.current_position, braking.current_velocity, braking.current_acceleration = candidate
         try:
-            self._brake.calculate(braking, self._stopping)
+            extents = self._stopping_extents(candidate)
         except (RuckigError, ValueError):  # as of `_updates`
             return [*range(len(self.position))]
-        extrema, too_fast = self._stopping.position_extrema, self._too_fast(candidate)
+        too_fast = self._too_fast(candidate)
         unsafe = [
             joint
-            for joint, (extent, least, most) in enumerate(zip(extrema, self._least, self._most, strict=True))
-            if extent.min < least or extent.max > most or too_fast[joint]
+            for joint, (extent, least, most) in enumerate(zip(extents, self._least, self._most, strict=True))
+            if extent[0] < least or extent[1] > most or too_fast[joint]
         ]
         if self._is_outside and not unsafe:
-            self._come_in(extrema)
+            self._come_in(extents)
         return unsafe
+
+    def _stopping_extents(self, candidate: Rows) -> list[tuple[float, float]]:
+        """Let joints brake from a candidate; return how far that leads each at least and at most.
+
+        ruckig counts 0 among the extrema of such a way, wherever it is: so the way begins there.
+        """
+        braking = self._braking
+        braking.current_position = self._zeros
+        position, braking.current_velocity, braking.current_acceleration = candidate
+        self._brake.calculate(braking, self._stopping)
+        extrema = self._stopping.position_extrema
+        return [(begin + one.min, begin + one.max) for begin, one in zip(position, extrema, strict=True)]
 
     def _too_fast(self, candidate: Rows) -> list[bool]:
         """Return which joints could not keep their velocity limits any more, as they accelerate.
@@ -275,11 +283,12 @@ class OnlineGenerator:
         too_fast: list[bool] = (np.abs(peak) > self._limits.velocity * (1.0 + TOO_FAST)).tolist()
         return too_fast
 
-    def _come_in(self, extrema: list[Bound]) -> None:
+    def _come_in(self, extents: list[tuple[float, float]]) -> None:
         """Keep joints that began outside their limits from going out again as far as that."""
         limits = self._limits
-        np.maximum(self._lower, [extent.min for extent in extrema], out=self._lower)
-        np.minimum(self._upper, [extent.max for extent in extrema], out=self._upper)
+        lows, highs = np.array(extents).T
+        np.maximum(self._lower, lows, out=self._lower)
+        np.minimum(self._upper, highs, out=self._upper)
         np.minimum(self._lower, limits.lower, out=self._lower)
         np.maximum(self._upper, limits.upper, out=self._upper)
         self._bound()

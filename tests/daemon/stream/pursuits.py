@@ -49,13 +49,17 @@ VELOCITY, ACCELERATION = 1.000_001, 1.02
 
 @dataclass(frozen=True)
 class Limits:
-    """What both joints keep: infinite where there is nothing. `start` (joints,): where they begin."""
+    """What both joints keep: infinite where there is nothing.
+
+    `start` (joints,): where they begin. `away` (joints,): by how much all that is elsewhere than around 0.
+    """
 
     lower: Array
     upper: Array
     velocity: Array
     acceleration: Array
     start: Array
+    away: Array
     multiplier: float | None  # of the first joint's way, by which the second one goes; None where it does not
 
 
@@ -200,7 +204,10 @@ class Sequence(Bench):
     def _place(self, count: int) -> Array:
         here = self.loop.player.position[:count]
         near = self.rng.random() < 0.4
-        return here + 0.02 * self.rng.normal(size=count) if near else self.rng.normal(size=count) * 1.5
+        if near:
+            return here + 0.02 * self.rng.normal(size=count)
+        place: Array = self.limits.away[:count] + self.rng.normal(size=count) * 1.5
+        return place
 
     def _some(self, values: Array) -> list[float | None]:
         return [None if self.rng.random() < 0.1 else float(value) for value in values]
@@ -218,6 +225,7 @@ class Sequence(Bench):
         )
         if rng.random() < 0.2:
             values = np.round(values)
+        values += self.limits.away[:count]
         if rng.random() < 0.5:
             values += self.loop.player.position[:count] - values[0]
         begins_at = None if rng.random() < 0.4 else self.unix() + float(rng.uniform(-0.4, 0.4))
@@ -282,7 +290,8 @@ def _limits(rng: np.random.Generator) -> Limits:
         span = np.minimum(upper - lower, 1.0)
         start[0] = upper[0] + 0.02 * span[0] if np.isfinite(upper[0]) else start[0]
     velocity, acceleration = 10.0 ** rng.uniform(-0.7, 1.0, 2), 10.0 ** rng.uniform(-0.3, 1.5, 2)
-    return Limits(lower, upper, velocity, acceleration, start, multiplier)
+    away = rng.spawn(1)[0].choice([0.0, -5.0, 3.0], 2)
+    return Limits(lower + away, upper + away, velocity, acceleration, start + away, away, multiplier)
 
 
 def _ways(rng: np.random.Generator, limits: Limits) -> messages.WayBounds:

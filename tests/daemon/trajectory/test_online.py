@@ -44,6 +44,17 @@ def test_a_joint_without_end_that_is_to_go_out_of_sight_keeps_no_other_from_its_
         assert abs(generator.position[1]) < 1e-9
 
 
+@pytest.mark.parametrize("middle", [-7.0, 0.0, 5.0])
+def test_joints_move_alike_wherever_their_limits_are(middle: float) -> None:
+    limits = OnlineLimits(*np.array([[middle - 1.0], [middle + 1.0], [1.0], [8.0], [64.0]]))
+    generator = OnlineGenerator(limits, np.array([middle]), 0.005)
+    for target in (0.9, -3.0):
+        generator.aim(np.array([middle + target]))
+        for _ in range(600):
+            generator.step()
+        assert generator.position[0] - middle == pytest.approx(max(target, -1.0), abs=1e-9)
+
+
 def test_joints_with_targets_keep_the_limits_of_those_that_follow_them() -> None:
     own = OnlineLimits(
         np.array([-1.0, -2.0, -0.3]),
