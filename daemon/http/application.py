@@ -50,7 +50,8 @@ def _api_routes(served: Served, live: Live, metrics: MetricsRoute) -> list[web.R
     """Return the paths that need the token; those of motions are to be found before those of verbs."""
     motions, robots = MotionRoutes(served.motions, served.dispatcher), RobotRoutes(served)
     recordings = RecordingRoutes(served.motions)
-    looks, groups = ModelRoutes(served), GroupRoutes(served.groups)
+    looks = ModelRoutes(served.models, served.surroundings, served.dispatcher.commands)
+    groups = GroupRoutes(served.groups)
     return [
         web.get("/metrics", metrics.serve),
         web.get("/api/ws", live.serve),

@@ -19,16 +19,16 @@ from ...api import unknown_robot
 from .exchange import Refused, answered, send_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from aiohttp import web
 
     from motiond.formats import Frame, Joint, Link, Mesh, RobotModel, Shape
     from motiond.formats.arrays import Floats
 
+    from ...api import Commands
     from ...joints import JointMap
     from ...physics import Surrounding
-    from ..served import Served
 
     Models: TypeAlias = Mapping[str, tuple[RobotModel | None, JointMap]]
 
@@ -51,9 +51,11 @@ class Looks(NamedTuple):
 class ModelRoutes:
     """Serves the looks of robots, each worked out when it is first asked for."""
 
-    def __init__(self, served: Served) -> None:
-        self._models, self._around = served.models, served.surroundings
-        self._commands = served.dispatcher.commands
+    def __init__(
+        self, models: Models, around: Callable[[str], Sequence[Surrounding]], commands: Commands
+    ) -> None:
+        self._models, self._around = models, around
+        self._commands = commands
         self._looks: dict[str, Looks] = {}
         self._one_at_a_time = asyncio.Lock()
 
