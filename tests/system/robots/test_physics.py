@@ -83,7 +83,8 @@ def test_falls_on_the_floor_without_torque(motiond_robot):
         return np.abs(motiond_robot.feedback().position - held).max() > 0.3 or None
     motiond_robot.wait(fallen, 10.0, "it does not fall")
     def lies():
-        return any("floor" in str(sample["contacts"]) for sample in motiond_robot.messages("telemetry")) or None
+        samples = motiond_robot.messages("telemetry")
+        return any("floor" in str(sample["contacts"]) for sample in samples) or None
     motiond_robot.wait(lies, 10.0, "it does not lie on the floor")
 
 @pytest.mark.motiond(config="arm.yaml")

@@ -92,3 +92,16 @@ def test_watching_changes_no_motion(clock: Clock, *, watched: bool) -> None:
         return state
 
     assert fall(16 * watched) == fall(0)
+
+
+def test_what_cannot_but_overlap_does_not_touch_and_is_named(clock: Clock) -> None:
+    post = '<body name="post" pos="0 0 1"><geom size="0.1"/></body>'
+    hub = '<body name="hub" pos="0 0 1"><joint name="turn"/><geom size="0.1"/><geom size="0.1" pos="0.5 0 0"/></body>'
+    turning = Mechanism(clock, post + hub + BALL.format(0.1, 1) + FLOOR, ["turn"])
+    assert turning.driver.rehearse() == (
+        "post and hub overlap in nearly every posture; they do not touch in the simulation",
+    )
+    touching(turning.driver)
+    clock.now_s += 1.0
+    assert ("post", "hub") not in touching(turning.driver)
+    assert ("floor", "ball") in touching(turning.driver)  # what lies about is another matter
