@@ -1,6 +1,6 @@
 /** Messages between page and daemon besides those that are made of its code (`protocol`): docs/http.md. */
 
-import type { AvailabilityReport, Refusal, Report, DescribedJoint, ListedMarker } from "./protocol";
+import type { AvailabilityReport, Refusal, Report, DescribedJoint, ListedMarker, MotionEffort } from "./protocol";
 
 /** All but the state is reported where the robots are those of many daemons. */
 export interface Availability extends AvailabilityReport {
@@ -118,6 +118,8 @@ export interface Plan {
   near: Near[];
   /** Null where nothing is checked. */
   nearest?: Nearest | null;
+  /** Where it is checked. */
+  effort?: MotionEffort;
   positions: Float32Array;
 }
 

@@ -8,7 +8,7 @@ import { namesThatFit } from "./markers";
 import { clock, count, fixed, span, timeOfDay } from "./format";
 import { now } from "./header";
 import type { Marker, Near, Nearest } from "./messages";
-import type { PlayingGoal, StateReport } from "./protocol";
+import type { JointEffort, PlayingGoal, StateReport } from "./protocol";
 import { close, preview, run, runs, scrubbed } from "./preview";
 import { play } from "./motions";
 import { gate, isJogged, refusal } from "./permission";
@@ -254,6 +254,7 @@ function PreviewBar({ robot }: { robot: Robot }) {
       </div>
       {plan.nearest && <NearestPair nearest={plan.nearest} />}
       {plan.near.length > 0 && <Nears near={plan.near} />}
+      {plan.effort && <Efforts joints={plan.effort.joints} />}
     </section>
   );
 }
@@ -267,6 +268,36 @@ function NearestPair({ nearest: { links, distance_m, time, margin_m } }: { neare
         <span class="num">{clock(time)}</span> {links.join(" and ")} {apart}
       </button>
     </p>
+  );
+}
+
+/** What the motion takes of actuators, by the masses of the robot; a click lets the ghost go to a peak. */
+function Efforts({ joints }: { joints: JointEffort[] }) {
+  const shareOf = (value: number, limit: number | null) => (limit ? value / limit : 0);
+  const of = (value: number, limit: number | null, unit: string) => (
+    <td class={`num ${shareOf(value, limit) > 1 ? "over" : shareOf(value, limit) > 0.9 ? "near" : ""}`}>
+      {fixed(value, 2)} {limit !== null && `of ${Number(limit.toPrecision(4))} `}<span class="unit">{unit}</span>
+    </td>
+  );
+  return (
+    <details class="efforts">
+      <summary>Efforts</summary>
+      <div class="scroll-x" tabIndex={0} role="region" aria-label="Efforts of the motion">
+        <table>
+          <thead><tr><th scope="col">joint</th><th scope="col">peak</th><th scope="col">at</th><th scope="col">RMS</th></tr></thead>
+          <tbody>
+            {joints.map(({ joint, unit, peak, time, limit, rms, continuous }) => (
+              <tr key={joint}>
+                <th scope="row">{joint}</th>
+                {of(peak, limit, unit)}
+                <td class="num"><button class="link" onClick={() => { run(false); scrubbed.value = time; }}>{clock(time)}</button></td>
+                {of(rms, continuous, unit)}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
   );
 }
 

@@ -168,7 +168,8 @@ class ManyRobots(ArmRig):
         lease = {"required": True, "ttl_s": 20.0}
         uploads = {"motions": ["motions", self._folder_for_uploads("leased")]}
         self.others = {
-            "strict": self.robot | {"joints": strict, "tolerances": {"goal": 0.001}, "motions": ["motions"]},
+            "strict": self.robot
+            | {"joints": strict, "tolerances": {"goal": 0.001}, "motions": ["motions"], "effort": {}},
             "leased": self.robot | {"lease": lease} | uploads,
             "kept": self.robot | {"lease": lease | {"takeover": False}, "motions": ["motions"]},
             "stand": seldom | {"model": "stand.sdf", "driver": {"type": "sim"}},

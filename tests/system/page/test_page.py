@@ -182,6 +182,25 @@ async def test_what_waits_and_when_it_starts_is_seen_by_every_page(rig: ManyRobo
     assert desk.errors == []
 
 
+async def test_a_preview_shows_what_the_motion_takes_of_actuators(rig: ManyRobots, desk: Browsed) -> None:
+    page = desk.page
+    await rig.rest()
+    await desk.visit(rig, "#/strict/motions")
+    await page.click("button[aria-label='Preview wave']")
+    await page.click(".efforts summary")
+    cells = await page.locator(".efforts tr:has(th:text-is('shoulder')) td").all_inner_texts()
+    assert [cell.replace("\xa0", " ") for cell in cells] == ["7.08 of 44 N·m", "0:00.4", "6.09 N·m"]
+    await page.click(".efforts tr:has(th:text-is('elbow')) button")
+    assert float(await page.input_value("input[aria-label='Place in the preview']")) > 1.0
+    await page.click(".player button:text('Close')")
+    await desk.visit(rig, "#/arm/motions")
+    await page.click("button[aria-label='Preview wave']")
+    await desk.until("document.querySelector('.player.preview')")
+    assert await page.locator(".efforts").count() == 0
+    await page.click(".player button:text('Close')")
+    assert desk.errors == []
+
+
 async def test_joints_are_watched_and_robots_found(rig: ManyRobots, desk: Browsed) -> None:
     page = desk.page
     await rig.rest()
