@@ -68,7 +68,12 @@ class Limits:
         velocity = self._size("velocity_limit", units.velocity_rad_s)
         limits = limits.narrowed("velocity", velocity, _owned(servos, "velocity_limit"))
         effort = self._size("current_limit", units.effort_nm)
-        return limits.narrowed("effort", effort, _owned(servos, "current_limit"))
+        limits = limits.narrowed("effort", effort, _owned(servos, "current_limit"))
+        lasting = [
+            np.nan if servo.model.continuous_nm is None else servo.model.continuous_nm for servo in servos
+        ]
+        sources = [f"the continuous torque of a {servo.model.name}" for servo in servos]
+        return limits.narrowed("continuous_effort", lasting, sources)
 
     def _source_of(self, servos: Sequence[Servo], register: str) -> list[str]:
         """Return where a limit of position of each servo comes from."""

@@ -60,7 +60,8 @@ class Model:
 
     `zero_ticks`: the position that the servo's documentation calls its centre. `current_unit_a`: one unit of
     `present_current`; None where the servo does not measure its current. `fast_read_from`: the first firmware
-    version that supports fast sync reads; None if none does. `farthest_ticks`: how far from 0 it takes goals
+    version that supports fast sync reads; None if none does. `continuous_nm`: the torque that it can hold for
+    any time; None where its documentation does not say it. `farthest_ticks`: how far from 0 it takes goals
     where it counts turns.
     """
 
@@ -74,6 +75,7 @@ class Model:
     current_unit_a: float | None
     fast_read_from: int | None
     farthest_ticks: int
+    continuous_nm: float | None
 
     @property
     def rad_per_tick(self) -> float:
@@ -121,6 +123,7 @@ def _model(name: str, table: Table, entry: Mapping[str, Any]) -> Model:
         current_unit_a=None if current_ma is None else current_ma / 1000,
         fast_read_from=entry.get("fast_read_from"),
         farthest_ticks=entry["farthest_ticks"],
+        continuous_nm=entry.get("continuous_nm"),
     )
 
 

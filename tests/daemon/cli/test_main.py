@@ -260,6 +260,35 @@ def test_check_lists_what_each_robot_can_play(capsys: pytest.CaptureFixture[str]
     assert out == "arm: nod: ok; 4 s, speed up to 2.94\narm: wave: ok; 6.4 s, speed up to 2.61\n"
 
 
+EFFORTS = """\
+arm: nod: ok; 4 s, speed up to 2.94
+arm: nod: effort of base: peak 0.01103 N·m of 23 at 0.21 s, RMS 0.007704 N·m
+"""
+
+
+def test_check_shows_what_each_motion_takes_of_actuators(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "motiond.yaml"
+    demo = (CONFIG / "demo.yaml").read_text()
+    for name in ("robots/", "motions/"):
+        (tmp_path / name).symlink_to(CONFIG / name)
+    file.write_text(demo.replace("driver: {type: sim}", "driver: {type: sim}\n    effort: {}"))
+    code, out, _ = run_here(capsys, "check", "-c", file, "nod")
+    assert (code, out[: len(EFFORTS)]) == (0, EFFORTS)
+    assert len(out.splitlines()) == 7
+    code, out, _ = run_here(capsys, "check", "-c", file, "nod", "--json")
+    (finding,) = orjson.loads(out)
+    assert finding["physics"]["effort"]["joints"][0]["joint"] == "base"
+    file.write_text(
+        file.read_text().replace("effort: {}", "effort: {}\n    payload: {frame: tool, mass: 9.0}")
+    )
+    code, out, _ = run_here(capsys, "check", "-c", file, "nod")
+    assert code == 1
+    assert "arm: nod: joint 'elbow' needs " in out
+    assert run_here(capsys, "play", "arm", "nod", "--dry-run", "-c", file)[0] == 1
+
+
 def test_check_fails_on_a_motion_beyond_the_limits(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

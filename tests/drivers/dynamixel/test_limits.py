@@ -21,7 +21,7 @@ def limits_of(*servos: Any, **options: Any) -> dict[str, list[Any]]:
     with Bench(list(servos), **options) as bench:
         bench.driver.open()
         limits = bench.driver.limits
-    kinds = ("lower", "upper", "velocity", "acceleration", "effort")
+    kinds = ("lower", "upper", "velocity", "acceleration", "effort", "continuous_effort")
     return {
         kind: list(zip(getattr(limits, kind).tolist(), limits.sources[kind], strict=True)) for kind in kinds
     }
@@ -74,6 +74,14 @@ def test_the_profile_acceleration_holds_also_where_velocities_are_followed() -> 
     rounded = round(20.0 / unit) * unit
     assert limits_of(servo(1), **options)["acceleration"] == [
         (pytest.approx(min(20.0, rounded)), "driver.profile_acceleration_rad_s2")
+    ]
+
+
+def test_the_continuous_torque_of_a_model_is_a_limit_where_it_is_known() -> None:
+    known, unknown = servo(1, "PM54-040-S250"), servo(2, "PM54-060-S250")
+    assert limits_of(known, unknown)["continuous_effort"] == [
+        (3.9, "the continuous torque of a PM54-040-S250"),
+        (np.inf, ""),
     ]
 
 
