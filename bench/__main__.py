@@ -22,7 +22,9 @@ NAMES = (
     "load_robot",
     "load_xml",
     "kinematics",
+    "physical_ticks",
     "efforts",
+    "collisions",
     "tick",
     "dry_run",
     "wakeup",
@@ -58,6 +60,7 @@ TIMED = frozenset(
         "fleet_starts",
         "fleet_processor",
         "follow_setpoints",
+        "physical_ticks",
         "brokers",
         "dynamixel",
         "http",
@@ -68,6 +71,7 @@ TIMED = frozenset(
 TOGETHER = {
     "fleet": ("fleet_starts", "stream_start", "fleet_processor"),
     "follow": ("follow_latency", "follow_setpoints"),
+    "physics": ("physical_ticks", "efforts", "collisions"),
 }
 """What is measured by one name."""
 

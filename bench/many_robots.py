@@ -15,8 +15,10 @@ from motiond.daemon.api import VERBS, Dispatcher, ReportHub
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.states import State
 from motiond.daemon.ipc.stream_forks import StreamForks
+from motiond.daemon.joints import build_joint_map
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.robots.assembly import make_registry
+from motiond.formats import load_robot
 from tests.daemon.rig import write_seq
 
 if TYPE_CHECKING:
@@ -98,6 +100,8 @@ class Layout:
         What each of them can play: rows (ticks, joints), and the rate in Hz.
     driver, realtime : dict
         As in the configuration; the path of a trace may hold `{robot}`.
+    model : Path or None
+        The description of each, with its joints' limits; without it, joints are called `joint0`, `joint1`, …
     broker : str or None
         URL of the one that the daemon tells everything; None: it has none.
     """
@@ -108,6 +112,7 @@ class Layout:
     driver: dict[str, Any] = field(default_factory=lambda: {"type": "sim"})
     realtime: dict[str, Any] = field(default_factory=dict)
     broker: str | None = None
+    model: Path | None = None
 
 
 @asynccontextmanager
@@ -144,6 +149,8 @@ async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
 def configuration(folder: Path, layout: Layout) -> Path:
     """Write the configuration and the motions, without a page; return its path."""
     names = tuple(f"joint{number}" for number in range(layout.joints))
+    if layout.model is not None:
+        names = build_joint_map("robot", load_robot(layout.model), {}).joints
     (folder / "motions").mkdir()
     for motion, (rows, rate_hz) in layout.motions.items():
         write_seq(folder / "motions" / f"{motion}.seq", rows, names, rate_hz)
@@ -161,8 +168,9 @@ def _robot(name: str, joints: tuple[str, ...], layout: Layout) -> dict[str, Any]
         key: value.format(robot=name) if isinstance(value, str) else value
         for key, value in layout.driver.items()
     }
+    limited = {joint: {"limits": dict(LIMITS)} for joint in joints}
     return {
-        "joints": {joint: {"limits": dict(LIMITS)} for joint in joints},
+        **({"joints": limited} if layout.model is None else {"model": str(layout.model)}),
         "driver": driver,
         "motions": ["motions"],
         "approach": dict(APPROACH),

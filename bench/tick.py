@@ -26,7 +26,7 @@ from motiond.drivers.registry import make_driver
 from tests.daemon.rig import sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from motiond.drivers.base import Driver, Floats
 
@@ -57,9 +57,9 @@ def main() -> None:
 def measure(joints: int, driver: str, speed: float) -> tuple[Floats, Floats]:
     """Return what each tick costs in µs (ticks,), and its parts in another run (ticks, 4)."""
     realtime.prepare(None, None, lock_memory=True)
-    with _playing(joints, driver, speed) as loop:
+    with playing(joints, driver, speed) as loop:
         whole_us = np.array([time_us(loop.step) for _ in range(TICKS)])
-    with _playing(joints, driver, speed) as loop:
+    with playing(joints, driver, speed) as loop:
         spent = np.zeros(len(PARTS))
         parts_us = np.empty((TICKS, len(PARTS) + 1))
         for part, (owner, name) in enumerate(((loop.player, "tick"), (loop, "_write"), (loop, "_read"))):
@@ -98,9 +98,11 @@ def copy_us(joints: int) -> float:
 
 
 @contextmanager
-def _playing(joints: int, name: str, speed: float) -> Iterator[StreamLoop]:
-    """Return a loop in the middle of a motion that lasts for all ticks."""
-    with holding(joints, name) as (loop, channel):
+def playing(
+    joints: int, name: str, speed: float, options: Mapping[str, Any] | None = None, names: Sequence[str] = ()
+) -> Iterator[StreamLoop]:
+    """Return a loop in the middle of a motion that lasts for all ticks; the rest as of `holding`."""
+    with holding(joints, name, options, names) as (loop, channel):
         _play(channel, loop.player.position.tolist(), speed)
         for _ in range(SETTLED):
             loop.step()
@@ -110,11 +112,18 @@ def _playing(joints: int, name: str, speed: float) -> Iterator[StreamLoop]:
 
 
 @contextmanager
-def holding(joints: int, name: str) -> Iterator[tuple[StreamLoop, Channel]]:
-    """Return a loop on virtual time whose robot holds, and the daemon's end of its channel."""
-    names = [f"joint{number}" for number in range(joints)]
+def holding(
+    joints: int, name: str, options: Mapping[str, Any] | None = None, names: Sequence[str] = ()
+) -> Iterator[tuple[StreamLoop, Channel]]:
+    """Return a loop on virtual time whose robot holds, and the daemon's end of its channel.
+
+    `options`: of the driver called `name`. `names`: of joints and actuators.
+    """
+    names = [*names] or [f"joint{number}" for number in range(joints)]
     clock = VirtualClock()
-    driver: Driver = make_driver(name, {}, names, clock.now) if name != NAME else _null(names, clock)
+    driver: Driver = (
+        make_driver(name, options or {}, names, clock.now) if name != NAME else _null(names, clock)
+    )
     driver.open()
     channel, theirs = Channel.pair()
     fd = ring.create(joints)
