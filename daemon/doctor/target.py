@@ -10,7 +10,8 @@ from motiond.formats import FormatError
 
 from ..config.section import ConfigError
 from ..config.settings import load_settings
-from ..joints import JointMapError, make_joint_map
+from ..joints import JointMapError, load_model, make_joint_map
+from ..physics import PhysicsError, with_physics
 from .report import Check, Verdict, nothing
 
 if TYPE_CHECKING:
@@ -46,9 +47,10 @@ def examine_config(config: Path | None) -> Target:
     problems: list[str] = []
     for name, robot in settings.robots.items():
         try:
-            actuators = make_joint_map(name, robot, settings).actuators
-            drivers[name] = make_driver(robot.driver.type, robot.driver.options, actuators)
-        except (FormatError, JointMapError, DriverError) as error:
+            joint_map, model = make_joint_map(name, robot, settings), load_model(robot, settings)
+            options = with_physics(robot.driver.type, robot.driver.options, model, joint_map, robot.payload)
+            drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
+        except (FormatError, JointMapError, PhysicsError, DriverError) as error:
             problems.append(str(error))
     try:
         refuse_shared_devices(drivers)

@@ -65,8 +65,8 @@ class PhysicalPlant(Plant):
 
     @property
     def is_sound(self) -> bool:
-        """Whether the world has not diverged."""
-        return bool(np.isfinite(self._place).all())
+        """Whether the world can be relied on."""
+        return not self._world.failure
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -131,13 +131,9 @@ class PhysicalPlant(Plant):
             np.copyto(self._world.control, self._target)
             self._world.step(walked)
             self._show()
-        if not self.is_sound:
-            problem, reason = (
-                "the simulated world has diverged",
-                "something in it moves too fast to be computed",
-            )
+        if reason := self._world.failure:
             hint = "look for bodies that begin inside each other, or lower `natural_frequency_hz`"
-            raise DriverError(self._where, problem, reason, hint)
+            raise DriverError(self._where, "the simulated world has failed", reason, hint)
 
     def _take_step(self, step: int) -> None:
         self._drift_on(1)

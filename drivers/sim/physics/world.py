@@ -72,18 +72,8 @@ def load_mujoco(where: str) -> Any:
     return mujoco
 
 
-@contextmanager
-def _readable(where: str) -> Iterator[None]:
-    """Let what MuJoCo cannot read be an error of the configuration."""
-    try:
-        yield
-    except ValueError as error:
-        problem, hint = "MuJoCo cannot read the world", "correct the description or the scene"
-        raise DriverConfigError(where, problem, " ".join(str(error).split()), hint) from error
-
-
 def _drop(_message: str) -> None:
-    """Drop a warning of MuJoCo: `PhysicalPlant` sees by itself that a world has diverged."""
+    """Drop a warning of MuJoCo: `World.failure` has it as well."""
 
 
 class World:
@@ -109,19 +99,20 @@ class World:
         self._offset = np.array([joint.offset for joint in joints])
         spec = self._specified(where, options.mjcf, joints)
         spec.option.gravity = gravity
-        self._load(where, spec, joints)
-        self.untouched = self._always_touching()
-        if self.untouched:
+        with self._readable(where):
+            self._load(spec, joints)
+            self.untouched = self._always_touching()
             for one, other in self.untouched:
                 spec.add_exclude(bodyname1=one, bodyname2=other)
-            self._load(where, spec, joints)
-        self.inertia = self._largest_inertia()
+            if self.untouched:
+                self._load(spec, joints)
+            self.inertia = self._largest_inertia()
         self.contacts = Contacts(self._mujoco, self.model, self.data)
 
     def _specified(self, where: str, mjcf: str, joints: Sequence[WorldJoint]) -> Any:
         """Return MuJoCo's specification of the world, with a motor at each joint."""
         mujoco = self._mujoco
-        with _readable(where):
+        with self._readable(where):
             spec = mujoco.MjSpec.from_string(mjcf)
         own = {joint.name: joint for joint in spec.joints}
         for joint in joints:
@@ -136,9 +127,17 @@ class World:
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
         return spec
 
-    def _load(self, where: str, spec: Any, joints: Sequence[WorldJoint]) -> None:
-        with _readable(where):
-            self.model = spec.compile()
+    @contextmanager
+    def _readable(self, where: str) -> Iterator[None]:
+        """Let what MuJoCo cannot read, or has no memory for, be an error of the configuration."""
+        try:
+            yield
+        except (ValueError, self._mujoco.FatalError) as error:
+            problem, hint = "MuJoCo cannot have the world", "correct the description or the scene"
+            raise DriverConfigError(where, problem, " ".join(str(error).split()), hint) from error
+
+    def _load(self, spec: Any, joints: Sequence[WorldJoint]) -> None:
+        self.model = spec.compile()
         self.data = self._mujoco.MjData(self.model)
         self._bind([self.model.joint(joint.joint).id for joint in joints])
 
@@ -158,6 +157,7 @@ class World:
         model, data = self.model, self.data
         self._joints = np.array(joints)
         self._at, self._dofs = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
+        self._warnings, self._fatal = data.warning, ""
         self._positions: Floats = data.qpos
         self._velocities: Floats = data.qvel
         self._motors = slice(model.nu - len(joints), model.nu)  # after those that the world has itself
@@ -273,6 +273,7 @@ class World:
     def begin(self, position: Floats) -> None:
         """Put everything where it begins, at rest, and the actuators at positions (actuators,)."""
         self._mujoco.mj_resetData(self.model, self.data)
+        self._fatal = ""
         self.place(np.arange(len(self._joints)), position, np.zeros_like(position))
         self._mujoco.mj_forward(self.model, self.data)
 
@@ -290,12 +291,26 @@ class World:
 
     def step(self, steps: int) -> None:
         """Let so many steps of the grid pass."""
-        if not self.contacts.is_watching:
-            self._step(self.model, self.data, steps)
-            return
-        for _ in range(steps):
-            self._step(self.model, self.data)
-            self.contacts.look()
+        try:
+            if not self.contacts.is_watching:
+                self._step(self.model, self.data, steps)
+                return
+            for _ in range(steps):
+                self._step(self.model, self.data)
+                self.contacts.look()
+        except self._mujoco.FatalError as error:
+            self._fatal = str(error)
+
+    @property
+    def failure(self) -> str:
+        """Why what has been computed since the beginning cannot be relied on; '' if it can."""
+        if not self._fatal and not self._warnings.number.any():
+            return ""
+        kinds = self._mujoco.mjtWarning
+        full = (self._warnings[kind].number for kind in (kinds.mjWARN_CONTACTFULL, kinds.mjWARN_CNSTRFULL))
+        if any(full):
+            return "more touches than there is memory for"
+        return self._fatal or "something in it moves too fast to be computed"
 
     def read(self, position: Floats, velocity: Floats, effort: Floats) -> None:
         """Fill in positions, velocities, and the motors' efforts in the last step: (actuators,) each."""

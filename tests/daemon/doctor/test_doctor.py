@@ -93,6 +93,13 @@ async def test_a_robot_whose_driver_cannot_be_made_fails_with_its_reason(rig: Ri
     )
 
 
+async def test_a_robot_that_asks_for_a_world_without_a_description_fails_with_the_reason(rig: Rig) -> None:
+    rig.driver["physics"] = True
+    _, told = await examined(rig)
+    expected = "arm: `physics` is true; it has no description; name one under `model`"
+    assert told["configuration"].found == expected
+
+
 async def test_without_a_configuration_the_machine_alone_is_looked_at(tmp_path: Path) -> None:
     steps: list[None] = []
     report = await examination(

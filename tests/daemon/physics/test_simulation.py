@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from motiond.formats import RobotModel
     from motiond.formats.arrays import Floats
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 ARM = ROOT / "config" / "robots" / "six_axis.hrdf"
 GOOD = ROOT / "tests" / "files" / "good"

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from motiond.drivers.base import Floats
     from motiond.drivers.testing.rig import Clock
 
+pytestmark = pytest.mark.slow
+
 
 def agm(one: float, other: float) -> float:
     while abs(one - other) > 1e-15:

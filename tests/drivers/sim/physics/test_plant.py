@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from motiond.drivers.base import ActuatorState, DriverError
+from motiond.drivers.base import ActuatorState, DriverConfigError, DriverError
+from motiond.drivers.sim.faults import FAULTS
 from motiond.drivers.testing.rig import Clock
 from tests.drivers.sim.joints import TICK_S
 from tests.drivers.sim.physics.worlds import ARM, LIFT, PENDULUM, G, Mechanism
@@ -320,9 +322,14 @@ def test_a_hand_carries_what_has_no_torque_and_then_it_falls(clock: Clock) -> No
     {"fault": "watchdog_trip"},
     {"fault": "reset"},
     {"fault": "overheating"},
+    {"fault": "lost_feedback", "for_s": 0.3},
+    {"fault": "stale_feedback", "actuator": "elbow", "for_s": 0.3},
+    {"fault": "lifetime_expiry", "for_s": 0.7},
+    {"fault": "bus_lost", "for_s": 0.3},
+    {"fault": "torque_drop"},
 ], ids=lambda fault: fault["fault"])  # fmt: skip
 def test_after_a_fault_it_plays_on_as_before(clock: Clock, fault: dict[str, Any]) -> None:
-    faulty = arm(clock)
+    faulty = arm(clock, command_lifetime_s=0.5)
     faulty.play([0.0, 0.0], 0.3)
     faulty.inject(**fault)
     for _ in range(80):
@@ -336,6 +343,19 @@ def test_after_a_fault_it_plays_on_as_before(clock: Clock, fault: dict[str, Any]
     turns = 2 * np.pi * (fault["fault"] == "power_cycle")
     faulty.play([turns + 0.2, turns - 0.2], 1.0)
     np.testing.assert_allclose(faulty.state.position, [turns + 0.2, turns - 0.2], atol=2e-3)
+
+
+def test_every_fault_is_tried_in_a_world() -> None:
+    text = Path(__file__).read_text()
+    tried = {name for name in FAULTS if f'"{name}"' in text}
+    assert " ".join(sorted(FAULTS.keys() - tried)) == "blocks crash"  # they are of the process
+
+
+def test_commands_and_feedback_may_take_their_time(clock: Clock) -> None:
+    late = Mechanism(clock, LIFT, ["lift"], holds=True, latency_s=0.05, gravity={"acceleration": [0, 0, 0]})
+    positions = late.play([0.1], 0.6)[:, 0]
+    assert np.abs(positions[:9]).max() < 1e-9
+    assert positions[-1] == pytest.approx(0.1, abs=1e-3)
 
 
 # -- determinism, and worlds that fail ----------------------------------------------------------------------
@@ -357,12 +377,18 @@ def test_the_motion_depends_on_neither_tick_rate_nor_run() -> None:
     assert len(runs[0]) == 20 * 3 * 2 * 8
 
 
-def test_a_world_that_diverges_is_an_error_and_begins_anew_when_opened_again(clock: Clock) -> None:
-    lift = Mechanism(clock, LIFT, ["lift"], load=1e200)
+@pytest.mark.parametrize("loose", [False, True])
+def test_a_world_that_fails_is_an_error_and_begins_anew_when_opened_again(
+    clock: Clock, *, loose: bool
+) -> None:
+    ball = '<body name="ball" pos="0 0 9"><freejoint/><geom size="0.1"/></body>'
+    lift = Mechanism(clock, LIFT + ball, ["lift"], load=0.0 if loose else 1e200)
+    if loose:  # what lies about fails; the robot itself is as it was
+        lift.mujoco.data.joint(1).qvel[0] = 1e300
     with pytest.raises(DriverError) as caught:
-        lift.read(5.0)
+        lift.read(0.5)
     assert str(caught.value) == (
-        "driver sim: the simulated world has diverged; something in it moves too fast to be computed; "
+        "driver sim: the simulated world has failed; something in it moves too fast to be computed; "
         "look for bodies that begin inside each other, or lower `natural_frequency_hz`"
     )
     lift.driver.close()
@@ -370,6 +396,17 @@ def test_a_world_that_diverges_is_an_error_and_begins_anew_when_opened_again(clo
     state = ActuatorState(1)
     lift.driver.read(state)
     assert state.position[0] == 0.0
+
+
+def test_touches_for_which_there_is_no_memory_are_an_error(clock: Clock) -> None:
+    ball = '<body pos="{} 0 1"><freejoint/><geom size="0.1"/></body>'
+    balls = "".join(ball.format(3 + number) for number in range(40))
+    small = '<size memory="100K"/>'
+    crowd = Mechanism(clock, LIFT + FLOOR + balls, ["lift"], others=small, load=2 * G)
+    with pytest.raises(DriverError, match=r"the simulated world has failed; .*memory"):
+        crowd.read(2.0)
+    with pytest.raises(DriverConfigError, match=r"MuJoCo cannot have the world; .*memory"):
+        Mechanism(clock, LIFT + FLOOR + balls.replace(' 1"', ' -0.25"'), ["lift"], others=small)
 
 
 def test_what_nobody_looks_at_for_long_has_come_to_rest(clock: Clock) -> None:
