@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -81,18 +82,18 @@ class Contact:
         Of that telemetry, by the robot's clock.
     bodies : tuple of str
         Links, `floor`, bodies of the scene.
-    position : ndarray, shape (3,)
-        Where, in m; of several points, their centre by force.
-    force : ndarray, shape (3,)
-        That of the first on the second, in N; both in the world's frame.
+    position : tuple of float
+        Where: x, y, z in m; of several points, their centre by force.
+    force : tuple of float
+        That of the first on the second: x, y, z in N; both in the world's frame.
     force_n : float
         How large that is, in N.
     """
 
     time_s: float
     bodies: tuple[str, str]
-    position: Floats
-    force: Floats
+    position: tuple[float, float, float]
+    force: tuple[float, float, float]
     force_n: float
 
     @classmethod
@@ -102,9 +103,9 @@ class Contact:
             cls(
                 sample["stamp_s"],
                 tuple(contact["bodies"]),
-                np.array(contact["position"]),
-                np.array(contact["force"]),
-                float(np.linalg.norm(contact["force"])),
+                tuple(contact["position"]),
+                tuple(contact["force"]),
+                math.hypot(*contact["force"]),
             )
             for sample in samples
             for contact in sample["contacts"]

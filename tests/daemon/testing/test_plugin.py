@@ -59,9 +59,9 @@ def test_the_plugin_knows_every_state() -> None:
     assert set(STATES) == {state.value for state in State}
 
 
-def test_the_page_quotes_the_example_as_it_is_and_what_both_import_is_public_and_there() -> None:
-    example = (EXAMPLE / "test_arm.py").read_text()
-    assert f"```python\n{example}```" in PAGE
+def test_the_page_quotes_the_examples_as_they_are_and_what_both_import_is_public_and_there() -> None:
+    for example in (EXAMPLE / "test_arm.py", ROOT / "examples" / "physics-tests" / "test_table.py"):
+        assert f"```python\n{example.read_text()}```" in PAGE
     imports = re.findall(r"^from pytest_motiond import (.*)$", PAGE, re.MULTILINE)
     imported = {name for names in imports for name in names.split(", ")}
     assert {"MotiondRobot", "RequestRefused"} <= imported <= set(pytest_motiond.__all__)

@@ -260,7 +260,7 @@ def test_contacts_are_those_from_play_to_the_first_telemetry_after_its_end() -> 
     (first, _) = robot.contacts("hand", "floor")
     assert first.force_n == pytest.approx(10.0)
     assert first.force == pytest.approx([6.0, 0.0, 8.0])
-    assert first.position.tolist() == [0.1, 0.2, 0.0]
+    assert first.position == (0.1, 0.2, 0.0)
     assert robot.contacts("hand", "elbow") == []
 
 
