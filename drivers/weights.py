@@ -90,17 +90,20 @@ class Weights:
         place = {body.called: index for index, body in enumerate(bodies)}
         self._columns = np.array([actuators.index(body.actuator) for body in bodies])
         self._carriers = [-1 if body.carried_by is None else place[body.carried_by] for body in bodies]
-        self._carried = _carried(self._carriers)
         self._poses = np.array([body.pose for body in bodies])
-        self._axes = np.array([body.axis for body in bodies])
-        self._crosses = np.cross(np.eye(3), self._axes[:, np.newaxis])
         self._slides = np.array([body.slides for body in bodies])
-        self._masses = np.array([body.mass for body in bodies])
-        self._centres = np.array([(*body.com, 1.0) for body in bodies])
         self._reductions = np.array([body.reduction for body in bodies])
         self._offsets = np.array([body.offset for body in bodies])
+        self._motions = np.array([_motions(body) for body in bodies])
+        masses = np.array([body.mass for body in bodies])
+        carried = _carried(self._carriers)
+        self._masses = carried @ masses
+        self._moments = carried * masses
+        self._lines = np.array([((*body.axis, 0.0), (*body.com, 1.0)) for body in bodies]).transpose(0, 2, 1)
+        self._to_actuators = np.zeros((len(actuators), len(bodies)))
+        self._to_actuators[self._columns, np.arange(len(bodies))] = 1.0 / self._reductions
         self._fall = np.array(gravity.acceleration)
-        self._count = len(actuators)
+        self._place = np.empty((4, 4))
 
     def __call__(self, position: Floats, fall: Floats | None = None) -> Floats:
         """Return the effort of gravity on each actuator: (actuators,), in N·m or N.
@@ -109,36 +112,42 @@ class Weights:
         of the base, where it is another than that of the options.
         """
         fall = self._fall if fall is None else fall
+        x, y, z = fall.tolist()
         places = self._places(position[self._columns] / self._reductions + self._offsets)
-        axes = (places[:, :3, :3] @ self._axes[:, :, np.newaxis])[..., 0]
-        centres = (places @ self._centres[:, :, np.newaxis])[:, :3, 0]
-        masses = self._carried @ self._masses
-        sums = self._carried @ (self._masses[:, np.newaxis] * centres)
-        arms = sums - masses[:, np.newaxis] * places[:, :3, 3]
-        turning = np.einsum("ij,ij->i", axes, np.cross(arms, fall))
-        sliding = masses * (axes @ fall)
-        of_bodies = np.where(self._slides, sliding, turning) / self._reductions
-        efforts = np.zeros(self._count)
-        np.add.at(efforts, self._columns, of_bodies)
+        lines = places @ self._lines
+        axes, centres = lines[:, :3, 0], lines[:, :3, 1]
+        arms = self._moments @ centres - self._masses[:, np.newaxis] * places[:, :3, 3]
+        moments = arms @ np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])  # arms x fall
+        turning = (axes * moments).sum(axis=1)
+        sliding = self._masses * (axes @ fall)
+        efforts: Floats = self._to_actuators @ np.where(self._slides, sliding, turning)
         return efforts
 
     def _places(self, displacement: Floats) -> Floats:
         """Return the moved frame of each joint in the base: (bodies, 4, 4)."""
-        places: Floats = self._poses @ self._moves(displacement)
+        along = np.empty((len(displacement), 1, 4))
+        along[:, 0, 0], along[:, 0, 1] = 1.0, np.where(self._slides, displacement, 0.0)
+        angles = np.where(self._slides, 0.0, displacement)
+        along[:, 0, 2], along[:, 0, 3] = np.sin(angles), 1.0 - np.cos(angles)
+        places: Floats = self._poses @ (along @ self._motions).reshape(-1, 4, 4)
         for index, carrier in enumerate(self._carriers):
             if carrier >= 0:
-                places[index] = places[carrier] @ places[index]
+                np.dot(places[carrier], places[index], out=self._place)
+                places[index] = self._place
         return places
 
-    def _moves(self, displacement: Floats) -> Floats:
-        """Return the motion of each joint by itself, rotations by Rodrigues' formula: (bodies, 4, 4)."""
-        angle = np.where(self._slides, 0.0, displacement)[:, np.newaxis, np.newaxis]
-        moves = np.zeros((len(displacement), 4, 4))
-        squares = self._crosses @ self._crosses
-        moves[:, :3, :3] = np.eye(3) + np.sin(angle) * self._crosses + (1 - np.cos(angle)) * squares
-        moves[:, :3, 3] = self._axes * np.where(self._slides, displacement, 0.0)[:, np.newaxis]
-        moves[:, 3, 3] = 1.0
-        return moves
+
+def _motions(body: Body) -> Floats:
+    """Return what a joint's motion is a sum of, (4, 16): nothing, sliding, turning by Rodrigues' formula.
+
+    Their factors are 1, the distance, and of the angle the sine and 1 less the cosine.
+    """
+    still, slid, turned, twice = np.zeros((4, 4, 4))
+    still[:] = np.eye(4)
+    slid[:3, 3] = body.axis
+    cross = np.cross(np.eye(3), body.axis)
+    turned[:3, :3], twice[:3, :3] = cross, cross @ cross
+    return np.array([still, slid, turned, twice]).reshape(4, 16)
 
 
 def _in_order(where: str, bodies: Sequence[Body], actuators: Sequence[str]) -> list[Body]:
