@@ -36,6 +36,7 @@ MARK = re.compile(r"(?P<kind>[a-z ]+?)(?: `(?P<command>[^`]+)`)?: (?P<text>.+)",
 KINDS = {
     "run first": "commands that a reader has no need of, such as those that make a file of the reader's own",
     "not run": "why the block is not run, or those of its commands that begin with what is named",
+    "on virtual time": "why the block is run by tests/daemon/cli/test_pages.py, and not in a shell",
     "roughly": "why the output that is shown differs in its numbers from run to run",
     "file": "the file of the page's folder that the block is written to",
     "base": "what completes the configuration: `daemon`, `robot`, `driver` or `gravity`",
@@ -89,11 +90,12 @@ class Block:
         return [mark.text for mark in self.marks if mark.kind == kind and mark.command is None]
 
     def reason_not_to_run(self, command: Command) -> str | None:
-        """Return why a command is not run, or None if it is."""
+        """Return why a command is not run in a shell, or None if it is."""
         reasons = (
             mark.text
             for mark in self.marks
-            if mark.kind == "not run" and (mark.command is None or command.line.startswith(mark.command))
+            if mark.kind in {"not run", "on virtual time"}
+            and (mark.command is None or command.line.startswith(mark.command))
         )
         return next(reasons, None)
 

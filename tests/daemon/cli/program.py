@@ -32,7 +32,8 @@ from tests.virtual import OWNER
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from tests.daemon.rig import Rig
@@ -343,12 +344,19 @@ class Daemon(Program):
                 await asyncio.sleep(LOOK_S)
 
 
-@asynccontextmanager
-async def daemon_of(rig: Rig, *, state: str = "idle") -> AsyncIterator[Daemon]:
+def daemon_of(rig: Rig, *, state: str = "idle") -> AbstractAsyncContextManager[Daemon]:
     """Run a rig's daemon, from when its robots are in a state until it has ended by a signal."""
-    daemon = Daemon(rig.config)
+    return running(rig.config, ("arm", *rig.others), state)
+
+
+@asynccontextmanager
+async def running(
+    config: Path, robots: Sequence[str] = ("arm",), state: str = "idle"
+) -> AsyncIterator[Daemon]:
+    """Run the daemon of a configuration as `daemon_of` does."""
+    daemon = Daemon(config)
     try:
-        for robot in ("arm", *rig.others):
+        for robot in robots:
             await daemon.until(state, robot)
         yield daemon
     finally:

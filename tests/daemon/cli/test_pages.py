@@ -1,0 +1,64 @@
+"""Lines of pages that would take long in a shell, on virtual time: on the example, as a reader has it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from tests.daemon.cli.program import Daemon, running
+from tests.docs.blocks import CHECKOUT, Block, blocks_of, pages_with
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+ENDLESS = "forever"
+
+
+def is_for_here(block: Block) -> bool:
+    return bool(block.told("on virtual time"))
+
+
+@pytest.fixture
+async def example(tmp_path: Path, programs: None) -> AsyncIterator[Daemon]:
+    """Run the daemon of the example, without a page."""
+    del programs
+    shutil.copytree(CHECKOUT / "config", tmp_path / "config")
+    config = tmp_path / "config" / "demo.yaml"
+    settings = yaml.safe_load(config.read_text()) | {"http": None}
+    config.write_text(yaml.safe_dump(settings))
+    async with running(config) as daemon:
+        yield daemon
+
+
+@pytest.mark.parametrize("page", pages_with(is_for_here))
+async def test_each_line_of_a_page_is_accepted_and_ends_well(page: str, example: Daemon) -> None:
+    for block in filter(is_for_here, blocks_of(CHECKOUT / page)):
+        first = [line for lines in block.told("run first") for line in lines.splitlines()]
+        for line in (*first, *(command.line for command in block.commands())):
+            await run(example, line)
+        await example.cli("stop", "arm")
+        await example.until("idle")
+
+
+async def run(example: Daemon, line: str) -> None:
+    """Run a line to its end; what plays without end is stopped."""
+    program, *arguments = shlex.split(line)
+    if program == "mosquitto_pub":
+        _, topic, _, payload = arguments
+        assert (topic.partition("/request/")[0], arguments[::2]) == ("motiond/arm", ["-t", "-m"])
+        await example.ask(topic.partition("/request/")[2], **json.loads(payload))
+        return
+    assert program == "motiond", line
+    started = example.start(*arguments)
+    if ENDLESS in arguments:
+        await example.until("playing")
+        assert (await example.cli("stop", "arm")).code == 0
+    ended = await started.end()
+    is_well = "CANCELED" in ended.err if ENDLESS in arguments else ended.code == 0
+    assert is_well, f"{line}: exit code {ended.code}; it wrote:\n{ended.out}{ended.err}"
