@@ -369,12 +369,24 @@ class StreamLoop:
                     self._commands.obey(*received)
                 except DriverError as error:
                     self._fault("command", error)
+                except Exception as error:  # noqa: BLE001 - as of `_move`
+                    self._fault("command", error, "a command could not be obeyed, so the robot halts; ")
+                    self._refuse_unbegun(received[0], str(error))
         except ChannelClosed:
             self._poller.unregister(self.channel.fileno())
             self._daemon = None
             self._silent_at_s = math.inf  # that it is gone says more
             log.warning("%s: the daemon has gone; stopping softly, then ending", self.setup.robot)
             self._commands.shut_down("the daemon has gone")
+
+    def _refuse_unbegun(self, command: messages.Command | messages.Notice, error: str) -> None:
+        """End the goal of a command that could not be obeyed, unless it has ended with the fault."""
+        if not isinstance(command, messages.Play | messages.Follow):
+            return
+        ended = {one.execution.goal_id for player, _ in self._layers.parts() for one in player.results}
+        if command.goal_id not in ended:
+            message = f"it could not be begun; {error}"
+            self._ended.append(Ended(command.goal_id, ResultCode.HARDWARE_FAULT, message, 0.0))
 
     def _send_notices(self) -> None:
         """Send what has happened in this tick, and what has changed by it or by the commands before it."""

@@ -117,7 +117,9 @@ class Engine:
             checks=None, displaced=lambda: None, start_holding=lambda: None, start_motion=lambda: None
         )
         schedule = Schedule(self.clock, 0.01, 0.1, 0.02)
-        setup = SimpleNamespace(joints=["elbow"], units=["rad"], ways=WAYS, transmission=TRANSMISSION)
+        setup = SimpleNamespace(
+            joints=["elbow"], units=["rad"], ways=WAYS, transmission=TRANSMISSION, collision=None
+        )
         following = Following(
             cast("Any", setup),
             player=self.player,

@@ -13,9 +13,11 @@ from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import SCALARS, RingReader, RingWriter
 from motiond.daemon.ipc.states import STATES, State
+from motiond.daemon.stream.engine.commands import CommandHandler
 from motiond.daemon.stream.engine.displacement import WaysBack
 from motiond.daemon.stream.engine.loop import StreamLoop
 from motiond.daemon.stream.timing.clocks import VirtualClock
+from motiond.daemon.stream.timing.schedule import Schedule
 from motiond.daemon.trajectory.route import Passes
 from motiond.daemon.trajectory.track import Track, share
 from motiond.daemon.trajectory.transmission import Transmission
@@ -206,6 +208,27 @@ def test_the_driver_receives_every_row_once_in_order_bit_for_bit(bench: Bench) -
     received = read_trace(bench.trace_path)["position"]
     first = next(k for k in range(len(received)) if (received[k : k + len(ROWS)] == ROWS).all())
     assert received[first : first + len(ROWS)].tobytes() == ROWS.tobytes()
+
+
+@pytest.mark.parametrize(("owner", "act"), [(Schedule, "start_grid"), (CommandHandler, "_go_back")])
+def test_a_command_that_fails_is_a_fault_of_the_robot_and_ends_its_goal_once(
+    bench: Bench,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    owner: type[Any],
+    act: str,
+) -> None:
+    """Before its goal has begun, and after."""
+    bench.enable()
+    monkeypatch.setattr(owner, act, lambda *_: 1 / 0)
+    bench.play()
+    bench.step()
+    bench.step()
+    assert bench.state() is State.FAULT
+    message = "a command could not be obeyed, so the robot halts; division by zero"
+    assert [event.message for event in bench.notices_of(messages.Happened)] == [message]
+    assert [(ended.goal_id, ended.code) for ended in bench.ends()] == [("goal-1", "HARDWARE_FAULT")]
+    caplog.clear()  # its tracebacks keep the motion's memory
 
 
 def test_a_tick_that_a_command_brings_about_is_not_due_in_the_future(bench: Bench) -> None:
