@@ -12,13 +12,15 @@ import mmap
 import os
 import struct
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from motiond.drivers import CONTACT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from motiond.formats.arrays import Floats
@@ -101,6 +103,18 @@ def slices(joints: int) -> dict[str, slice]:
     """Return where each vector part lies in a record."""
     starts = (len(SCALARS) + k * joints for k in range(len(VECTORS)))
     return {name: slice(start, start + joints) for name, start in zip(VECTORS, starts, strict=True)}
+
+
+def named_contacts(contacts: Floats, bodies: Sequence[str]) -> list[dict[str, Any]]:
+    """Return contacts (n, CONTACT) as they are reported; `bodies`: the names, by number."""
+    return [
+        {
+            "bodies": [bodies[int(contact[0])], bodies[int(contact[1])]],
+            "position": contact[2:5].tolist(),
+            "force": contact[5:].tolist(),
+        }
+        for contact in contacts
+    ]
 
 
 def create(joints: int, contacts: int = 0) -> int:

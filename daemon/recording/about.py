@@ -32,6 +32,7 @@ class RecordingAbout:
       file, so that periods stay what they are
     - `why`: what asked for it
     - `name`: what it is called by whoever asked for it, or the motion; '' where nothing is
+    - `bodies`: what can touch, by the numbers in contacts; empty where the driver knows no contacts
     - `description`: None for a robot without one; then no file has `/robot_description` and `/tf`
     """
 
@@ -47,6 +48,7 @@ class RecordingAbout:
     why: Why
     name: str = ""
     continuous: tuple[str, ...] = ()
+    bodies: tuple[str, ...] = ()
     description: RobotDescription | None = None
 
     def metadata(self, first_tick: int | None, hashes: Mapping[str, str]) -> dict[str, str]:

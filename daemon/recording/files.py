@@ -8,7 +8,7 @@ import logging
 import os
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..clock import unix_less_monotonic
@@ -83,6 +83,8 @@ class RecordingFiles:
     - `longest_s`: how long a file is at most
     - `is_virtual`: whether ticks keep a time of their own, which begins again with each stream process
     - `finished`: takes each file that is whole, and returns at once
+
+    `bodies`: what can touch, as the driver has it once it is open.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class RecordingFiles:
         self._describe = describe
         self._attachments = attachments
         self._longest_s = longest_s
+        self.bodies: tuple[str, ...] = ()
         self._finished = finished
         self._writer: RecordingWriter | None = None
         self._lock = ExitStack()
@@ -151,7 +154,8 @@ class RecordingFiles:
         for _ in range(MOST_TRIES):
             path = self.folder.new_path(recording.file)
             with suppress(FileExistsError):
-                writer = self._writer = RecordingWriter(path, self._describe(recording))
+                about = replace(self._describe(recording), bodies=self.bodies)
+                writer = self._writer = RecordingWriter(path, about)
                 try:
                     self._lock.enter_context(locked(writer.part, fcntl.LOCK_EX))
                 except (FileNotFoundError, BlockingIOError):

@@ -20,7 +20,7 @@ from .files import SETPOINT_S, Recording
 from .summary import RecordingSummary, list_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from motiond.formats.arrays import Floats
@@ -108,6 +108,10 @@ class Recorder:
         self._waiting += records.nbytes
         if self._waiting > SOON:
             self._due.set()
+
+    def name_bodies(self, bodies: Sequence[str]) -> None:
+        """Take what can touch, by the numbers in contacts."""
+        self._files.bodies = tuple(bodies)
 
     def note(self, subject: str, data: Mapping[str, Any]) -> None:
         """Take a report of the robot."""

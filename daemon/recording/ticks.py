@@ -9,7 +9,7 @@ import numpy as np
 
 from motiond.formats.io import JointStates, Topic
 
-from ..ipc.ring import COLUMN, slices
+from ..ipc.ring import COLUMN, contacts_of, named_contacts, slices
 from ..ipc.states import STATES
 from .channels import Message
 
@@ -30,17 +30,21 @@ _FEEDBACK = ("position", "velocity", "effort")
 class Ticks:
     """The ticks of one file, as messages.
 
-    `joints`: their names. `unix_less_monotonic_s`: what is added to the times of records.
+    `joints`: their names. `unix_less_monotonic_s`: what is added to the times of records. `bodies`: what can
+    touch, by the numbers in contacts.
 
     - `count`: ticks so far
     - `gaps`: gaps so far
     - `first`: the number of the first tick; None before it
     """
 
-    def __init__(self, joints: Sequence[str], unix_less_monotonic_s: float) -> None:
+    def __init__(
+        self, joints: Sequence[str], unix_less_monotonic_s: float, bodies: Sequence[str] = ()
+    ) -> None:
         self._unix_less_monotonic_ns = round(unix_less_monotonic_s * NS)
         self._states = JointStates(joints)
         self._parts = slices(len(joints))
+        self._joints, self._bodies, self._touched = len(joints), bodies, False
         self._last: Floats | None = None
         self._expected: int | None = None
         self.count = self.gaps = 0
@@ -78,6 +82,7 @@ class Ticks:
         stamps = self.stamps(records)
         yield from self._gaps(records, stamps)
         yield from self._phases(records, stamps, following)
+        yield from self._contacts(records, stamps)
         yield self._timing(records, int(stamps[-1]))
         self._last = records[-1].copy()
         self.count += len(records)
@@ -115,6 +120,17 @@ class Ticks:
                 "moved": None if math.isnan(moved) else moved,
             }
             yield Message(Topic.PHASE, int(stamps[place]), phase)
+
+    def _contacts(self, records: Floats, stamps: Integers) -> Iterator[Message]:
+        """Yield what touches, of each tick in which anything does, and of the first in which nothing does."""
+        contacts = contacts_of(records, self._joints)
+        touching = np.isfinite(contacts[..., 0])
+        touched = touching.any(axis=1)
+        for place in np.flatnonzero(touched | np.append(self._touched, touched[:-1])):
+            named = named_contacts(contacts[place][touching[place]], self._bodies)
+            number = int(records[place, COLUMN["sequence"]])
+            yield Message(Topic.CONTACTS, int(stamps[place]), {"tick": number, "contacts": named})
+        self._touched = bool(touched[-1])
 
     def _period_s(self, records: Floats, place: int, following: Floats | None) -> float | None:
         """Return the time from a tick to the next that was due, to the nanosecond."""

@@ -52,7 +52,7 @@ class RecordingWriter:
         self.part = part_of(path)
         self._about = about
         self._unix_time = unix_time
-        self._ticks = Ticks(about.joints, about.unix_less_monotonic_s)
+        self._ticks = Ticks(about.joints, about.unix_less_monotonic_s, about.bodies)
         self._sampler = None if about.description is None else TransformSampler(about.description)
         self._held: list[Floats] = []
         self._held_bytes = 0

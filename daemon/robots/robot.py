@@ -358,6 +358,7 @@ class Robot:
         self._warnings = ready.warnings
         self._left_on, self._has_held = [], False
         self.max_rate_hz = ready.max_rate_hz
+        self.recorder.name_bodies(ready.bodies)
         self.limits.take(ActuatorLimits.from_lists(ready.allowed))
         self.session.come_on_line()
         self.describe()

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from motiond.drivers import CONTACT
 
-from ..ipc.ring import contacts_of
+from ..ipc.ring import contacts_of, named_contacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from motiond.formats.arrays import Floats
-
-    from ..api import ContactReport
 
 
 class ContactPeaks:
@@ -39,7 +37,7 @@ class ContactPeaks:
         _, first = np.unique(contacts[:, :2], axis=0, return_index=True)
         self._strongest = contacts[first]
 
-    def take(self, bodies: Sequence[str]) -> list[ContactReport]:
+    def take(self, bodies: Sequence[str]) -> list[dict[str, Any]]:
         """Return the contacts and begin again; `bodies`: the names, by number.
 
         Before the names are known, which come a moment after the first records, the contacts are kept.
@@ -47,11 +45,4 @@ class ContactPeaks:
         if not bodies:
             return []
         contacts, self._strongest = self._strongest, self._strongest[:0]
-        return [
-            {
-                "bodies": [bodies[int(contact[0])], bodies[int(contact[1])]],
-                "position": contact[2:5].tolist(),
-                "force": contact[5:].tolist(),
-            }
-            for contact in contacts
-        ]
+        return named_contacts(contacts, bodies)

@@ -19,6 +19,7 @@ class Topic(StrEnum):
     PHASE = "/motiond/phase"
     GAP = "/motiond/gap"
     TIMING = "/motiond/timing"
+    CONTACTS = "/motiond/contacts"
     RESULT = "/motiond/result"
 
 

@@ -14,9 +14,10 @@ from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 from rosbags.highlevel import AnyReader
 
-from motiond.daemon.ipc.ring import COLUMN, slices
+from motiond.daemon.ipc.ring import COLUMN, contacts_of, slices
 from motiond.daemon.ipc.states import STATES, State
 from motiond.daemon.recording import RecordingWriter, RobotDescription, repair
+from motiond.drivers import CONTACT
 from motiond.formats import load_robot
 
 from .recordings import BEGAN_S, JOINTS, about, read, records, write
@@ -286,3 +287,25 @@ def test_ticks_that_nobody_cuts_are_written_all_the_same(tmp_path: Path) -> None
     assert writer.size > 1_000_000
     assert writer.ticks == 100_000
     writer.abandon()
+
+
+def test_what_touches_is_there_for_each_tick_until_nothing_does(tmp_path: Path) -> None:
+    """Ticks 2 and 3 touch, the second of them at the end of a batch, and tick 5 at the end of all."""
+    hand = [0.0, 1.0, 0.5, 0.1, 0.0, 1.0, 0.0, 9.0]
+    rows = np.pad(records(6), ((0, 0), (0, 2 * CONTACT)), constant_values=np.nan)
+    contacts_of(rows, len(JOINTS))[[2, 3, 5], 0] = hand
+    path = tmp_path / "run.mcap"
+    writer = RecordingWriter(path, about(bodies=("floor", "hand")), unix_time=lambda: BEGAN_S + 60.0)
+    for batch in (rows[:4], rows[4:]):
+        writer.add(batch)
+        writer.cut()
+        writer.cut()
+    found = read(writer.finish("asked to"))
+    touch = [{"bodies": ["floor", "hand"], "position": [0.5, 0.1, 0.0], "force": [1.0, 0.0, 9.0]}]
+    told = found.messages["/motiond/contacts"]
+    assert told == [{"tick": tick, "contacts": touch if tick != 4 else []} for tick in (2, 3, 4, 5)]
+    assert found.stamps["/motiond/contacts"] == [START_NS + tick * MS for tick in (2, 3, 4, 5)]
+
+
+def test_a_robot_that_knows_no_contacts_has_no_channel_for_them(tmp_path: Path) -> None:
+    assert "/motiond/contacts" not in read(written(tmp_path / "run.mcap", records(6))).messages

@@ -12,6 +12,7 @@ from motiond.daemon.config.settings import load_settings
 from motiond.daemon.tools.dry_run import run_dry
 from motiond.drivers import CONTACT, ActuatorState
 from motiond.drivers.sim.driver import SimDriver
+from tests.daemon.recording.recordings import read
 from tests.daemon.rig import Rig, ask
 
 if TYPE_CHECKING:
@@ -134,6 +135,22 @@ async def test_a_robot_whose_driver_knows_no_contacts_reports_none(tmp_path: Pat
         result = await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
     assert "contacts" not in result["details"]
     assert sample.keys() == {"stamp_s", "frame", "reference", "feedback", "error"}
+
+
+async def test_a_recording_has_what_touches_by_name(tmp_path: Path, touches: Touches) -> None:
+    rig = Rig(tmp_path)
+    rig.robot["recording"] = {"folder": str(tmp_path / "recordings")}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "record/start")
+        touches.once, touches.beyond = [HAND_ON_FLOOR], 0.3
+        await rig.rest_after((await ask(registry, "play", motion="short"))["goal_id"])
+        await ask(registry, "record/stop")
+    (path,) = (tmp_path / "recordings").iterdir()
+    found = read(path)
+    touched = found.messages["/motiond/contacts"]
+    assert [message["contacts"] for message in touched] == [[HAND], []]
+    assert touched[0]["tick"] in found.numbers["/joint_states"]
 
 
 def test_a_dry_run_tells_what_it_touched(tmp_path: Path, touches: Touches) -> None:
