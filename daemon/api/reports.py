@@ -254,6 +254,20 @@ class MotionEffort(TypedDict):
     joints: list[JointEffort]
 
 
+class NearestLinks(TypedDict):
+    """Where on a motion two links, or a link and a shape of the workspace, are nearest to each other."""
+
+    links: list[str]
+    distance_m: float
+    """Negative where they are in each other."""
+    time: float
+    """In s."""
+    points: list[list[float]]
+    """Of each the place nearest to the other, in m, in the frame of the description."""
+    margin_m: float
+    """What counts as a collision (`collision.margin_m`)."""
+
+
 class ListedMotion(TypedDict):
     """A motion; `max_speed` where it can be played, else `reason`."""
 
@@ -272,6 +286,8 @@ class ListedMotion(TypedDict):
     max_speed: NotRequired[float]
     effort: NotRequired[MotionEffort]
     """Where the configuration asks for it (`effort`)."""
+    nearest: NotRequired[NearestLinks]
+    """Where the configuration asks for it (`collision`)."""
     uploaded: NotRequired[bool]
     """Whether it lies in the folder for uploads, so that it may be deleted."""
     reason: NotRequired[str]

@@ -26,6 +26,7 @@ from motiond.drivers import (
     resolved,
 )
 
+from .collision import CollisionSettings
 from .recording import RecordingSettings
 from .section import Section, SettingError
 from .types import (
@@ -304,6 +305,8 @@ class RobotSettings(Section):
     """What the model does not know of its joints; without a model, all joints in the robot's order."""
     driver: DriverSettings
     """What moves the actuators."""
+    collision: CollisionSettings | None = None
+    """How near links may come to each other, and where they may be; without it nothing is checked."""
     payload: PayloadSettings | None = None
     """What the robot carries besides its own parts, as a tool or a workpiece."""
     motions: list[Motions] = Field(default=[])

@@ -9,6 +9,7 @@
 - `sweep`: and along a whole path
 - `reach`: how far that may change, while joints move
 - `dynamics`: what efforts its motions take
+- `workspace`: the shapes of a configured workspace
 - `extra`: MuJoCo, where it is installed
 """
 
@@ -18,7 +19,8 @@ from .extra import PhysicsError, load_mujoco
 from .robot import PhysicalRobot
 from .simulation import simulated_surroundings, with_physics
 from .surroundings import Surrounding
-from .sweep import TOLERANCE_M, Canceled, Encounter, JointPath, Swept, sweep
+from .sweep import TOLERANCE_M, Canceled, Encounter, JointPath, Swept, nearing, sweep
+from .workspace import walls_of, workspace_shapes
 from .world import PhysicalJoint, World, make_world
 
 __all__ = [
@@ -38,7 +40,10 @@ __all__ = [
     "World",
     "load_mujoco",
     "make_world",
+    "nearing",
     "simulated_surroundings",
     "sweep",
+    "walls_of",
     "with_physics",
+    "workspace_shapes",
 ]

@@ -126,6 +126,7 @@ class Clearance:
         self._take([pair for pair in pairs if frozenset(self._names[geom] for geom in pair) not in known])
 
     def _take(self, pairs: Sequence[tuple[int, int]]) -> None:
+        self._weights: tuple[Floats, Floats] | None = None
         table = np.array(pairs, dtype=np.intp).reshape(-1, 2)
         self.first, self.second = table.T
         self.links = [(self._names[one], self._names[other]) for one, other in pairs]
@@ -166,10 +167,18 @@ class Clearance:
 
         `farthest`: shape (joints,); the positions up to which slides go, without sign, in m.
         """
-        robot, weights = self._robot, np.zeros(self.moved_by.shape)
-        factors, slides = np.abs(robot.factors), self._reach.slides
+        robot, slides = self._robot, self._reach.slides
+        factors = np.abs(robot.factors)
         travel = factors * farthest[robot.columns] + np.abs(robot.offsets)
         travel = np.where(slides, travel + np.abs(self.model.qpos0[robot.addresses]), 0.0)
+        known = self._weights  # once for all, where nothing slides
+        if known is None or not np.array_equal(known[0], travel):
+            known = self._weights = travel, self._weighed(travel)
+        return known[1]
+
+    def _weighed(self, travel: Floats) -> Floats:
+        robot, slides, weights = self._robot, self._reach.slides, np.zeros(self.moved_by.shape)
+        factors = np.abs(robot.factors)
         for pair, (one, other) in enumerate(zip(self.first.tolist(), self.second.tolist(), strict=True)):
             way = self._reach.between(one, other)
             reach = np.where(slides[way], 1.0, self._reach.reaches(one, other, way, travel))

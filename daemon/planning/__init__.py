@@ -20,7 +20,7 @@
 
 from .approach import ApproachError, farthest, plan_approach
 from .blend import Blend, BlendError, overlap_of, plan_blend
-from .checks import PlanCheck, checked_plan, make_checks
+from .checks import Meanwhile, PlanCheck, PlanFindings, checked, checked_plan, make_checks
 from .columns import FREE_RATE_HZ, FURTHEST
 from .layering import Extent, clock_acceleration_of, conflict_of, extent_added, extent_of, left_beside
 from .library import (
@@ -55,11 +55,13 @@ __all__ = [
     "Extent",
     "GoalTolerances",
     "Marker",
+    "Meanwhile",
     "MotionLibrary",
     "MotionReader",
     "Plan",
     "PlanCheck",
     "PlanError",
+    "PlanFindings",
     "Playback",
     "PlaybackError",
     "SequenceError",
@@ -69,6 +71,7 @@ __all__ = [
     "ToleranceError",
     "Violation",
     "at_rate",
+    "checked",
     "checked_plan",
     "clock_acceleration",
     "clock_acceleration_of",

@@ -108,6 +108,8 @@ def make_registry(
         setup = make_setup(name, robot, settings, joint_map, options, allowed=driver.limits)
         setup = replace(setup, contact_slots=driver.contact_slots)
         checks = make_checks(robot, model, joint_map)
+        for note in (note for check in checks for note in check.notes):
+            log.info("%s: %s", name, note)
         library = _make_library(name, robot, joint_map, driver, checks)
         robots[name] = Robot(
             name,

@@ -198,7 +198,8 @@ class RequestHandlers:
         await self._lay_out_at(goal, before.rate_hz)
         with suppress(RequestError):  # if that is not blended itself
             await self._lay_out_at(goal, before.own.plan.rate_hz)
-        await asyncio.to_thread(self._robot.planner.blend_of, before, goal, held)
+        beside = [*session.beside]
+        await asyncio.to_thread(self._robot.planner.blend_of, before, goal, held, beside)
 
     def _refuse_overtaken(self, verb: str, stopped: int) -> None:
         """Refuse what a stop or a reservation has overtaken while files were read, or rows planned.

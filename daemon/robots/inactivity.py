@@ -69,7 +69,7 @@ class Inactivity:
             self._parked_by, self._parked_after = None, session.last
             if not self._is_parked:
                 goal = robot.park_goal("rest_after_s")
-                session.start(goal)
+                session.start_soon(goal)
                 self._parked_by = goal.goal_id
                 self._report("rested", f"{reason}; it goes to the pose park")
         except RequestError as error:

@@ -190,13 +190,16 @@ class Reservation:
             request, playback, session.sent, self._tenure(), digest, was_reported, asked_by=asked_by
         )
         await robot.obeyed(session.enable(), "torque on")
+        goal = new_goal(playback, play_of(request))
+        if session.known.reference is not None:
+            await robot.looked_at(goal, session.known.reference)
         session.refuse_unless_able(problem)
         self.look()
         reference = session.known.reference
         if self._held is not held or reference is None:
             what = "stopped before it was prepared"
             raise RequestError("CANCELED", robot.name, what, hint="prepare it again")
-        with robot.planner.prepare(new_goal(playback, play_of(request)), reference) as prepared:
+        with robot.planner.prepare(goal, reference) as prepared:
             held.ready_in_s = prepared.needs_s + PREPARATION_S
         held.ends_s = self._now() + request.expires_s
         held.expires_at = round(self._unix_now() + request.expires_s, 3)

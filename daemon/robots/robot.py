@@ -18,8 +18,9 @@ from ..ipc import messages
 from ..ipc.states import ACTIVE
 from ..recording import Recorder
 from . import payloads
+from .look_ahead import LookAhead
 from .motions import LearnedLimits, MotionLoader
-from .session import FollowGoal, GoalPlanner, MotionGoal, RobotSession, new_goal
+from .session import LOOKED_AT, FollowGoal, GoalPlanner, MotionGoal, RobotSession, new_goal
 from .taught import Draft
 from .telemetry_reporter import TelemetryReporter
 
@@ -126,6 +127,8 @@ class Robot:
         self.history = history
         self.planner = GoalPlanner(name, settings, library, clock, model)
         self.session = RobotSession(name, on_end=settings.on_end, on_exit=settings.on_exit, outlet=self)
+        self.planner.warn = self._warn_of_goal
+        self._ahead = LookAhead(name, self.planner, self.session.go_on)
         self.max_rate_hz: float | None = None
         self._hub = hub
         self._numbers = Counter[str]()
@@ -159,6 +162,7 @@ class Robot:
                 await self.stream.run(self)
                 exiting.cancel()
         finally:
+            self._ahead.end()
             self.planner.close()
 
     async def rest(self, duration_s: float) -> None:
@@ -373,6 +377,17 @@ class Robot:
         """Raise RequestError where nobody waits for a goal to begin any more."""
         refuse_expired(self.name, goal.expires_at, time.time())
 
+    def is_looked_at(self, goal: Goal, start: list[float], row: int | None = None) -> bool:
+        """Whether where a goal leads has been looked at; begin to look where not."""
+        return self._ahead.is_done(goal, start, self.session.goals, row)
+
+    async def looked_at(self, goal: Goal, start: list[float]) -> None:
+        """Wait until where a goal leads has been looked at; raises as `obeyed`."""
+        await self._until(lambda: self.is_looked_at(goal, start), lambda: LOOKED_AT)
+
+    def _warn_of_goal(self, warning: str) -> None:
+        self.report("event", {"kind": "warning", "message": warning})
+
     def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
         """Send a goal; return the command's number, and what its answer holds; raises RequestError."""
         self.refuse_late(goal)
@@ -394,7 +409,7 @@ class Robot:
 
     def chain(self, before: MotionGoal, goal: MotionGoal) -> int:
         """Send what a goal flows into; return the command's number; raises RequestError."""
-        with self.planner.prepare_chain(before, goal) as (command, fds):
+        with self.planner.prepare_chain(before, goal, self.session.beside) as (command, fds):
             return self.stream.send(command, fds)
 
     def take_over(self, goal: Goal) -> int:
@@ -421,7 +436,7 @@ class Robot:
 
     def seek(self, seek: Seek, start: list[float]) -> int:
         """Send the way to a row; return the command's number; raises RequestError."""
-        with self.planner.way_to(seek.goal, seek.row, start) as (fd, turned):
+        with self.planner.way_to(seek.goal, seek.row, start, self.session.goals) as (fd, turned):
             command = messages.Seek(seek.goal.goal_id, seek.row, start, seek.goes_on, seek.expires_at, turned)
             return self.stream.send(command, (fd,))
 

@@ -102,7 +102,7 @@ def check_motions(
             report(f"{name}: {line}")
         if warning := _of_recordings(name, settings.robots[name].recording):
             report(f"{name}: warning: {warning}")
-        for line in _of_turns(*made[name][:2]):
+        for line in (*_of_turns(*made[name][:2]), *(note for one in made[name][2] for note in one.notes)):
             report(f"{name}: {line}")
     return [
         finding

@@ -15,7 +15,7 @@
 """
 
 from .foreign import HEBI_CONFIG, Foreign, foreign_format
-from .mesh_file import STL_HEAD_BYTES, STL_TRIANGLE_BYTES, open_mesh, refuse_damaged
+from .mesh_file import STL_HEAD_BYTES, STL_TRIANGLE_BYTES, find_mesh, open_mesh, refuse_damaged
 from .regular_file import open_regular
 from .ros2 import (
     JOINT_STATE,
@@ -31,6 +31,7 @@ from .ros2 import (
 from .source import ReadOptions, SizeBound, Source
 from .writers.losses import Loss, NothingToDropError
 from .writers.output import refuse_no_file, remove, replacing
+from .xml.poses import pose_of_angles
 from .yaml.errors import explained, nests_too_deeply, unreadable
 
 __all__ = [
@@ -52,11 +53,13 @@ __all__ = [
     "Topic",
     "Transforms",
     "explained",
+    "find_mesh",
     "foreign_format",
     "nests_too_deeply",
     "open_mesh",
     "open_regular",
     "packed_string",
+    "pose_of_angles",
     "refuse_damaged",
     "refuse_no_file",
     "remove",

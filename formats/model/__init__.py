@@ -42,7 +42,7 @@ from .joint_peaks import Peak, peaks
 from .mapping import MappedJoint, MotionMap, si_unit
 from .motion import Motion, MotionError
 from .outline import derived_shapes
-from .poses import quaternion_of
+from .poses import quaternion_of, turned_to
 from .robot import RobotModel
 from .run import PlayedGoal, Run
 from .shapes import Mesh, Shape, ellipsoid
@@ -95,5 +95,6 @@ __all__ = [
     "still_ends",
     "trim",
     "trim_frames",
+    "turned_to",
     "without",
 ]

@@ -576,6 +576,8 @@ export interface ListedMotion {
   max_speed?: number;
   /** Where the configuration asks for it (`effort`). */
   effort?: MotionEffort;
+  /** Where the configuration asks for it (`collision`). */
+  nearest?: NearestLinks;
   /** Whether it lies in the folder for uploads, so that it may be deleted. */
   uploaded?: boolean;
   reason?: string;
@@ -633,6 +635,19 @@ export interface MoveInQueueRequest {
   lease?: string | null;
   goal_id: string;
   place: number;
+}
+
+/** Where on a motion two links, or a link and a shape of the workspace, are nearest to each other. */
+export interface NearestLinks {
+  links: string[];
+  /** Negative where they are in each other. */
+  distance_m: number;
+  /** In s. */
+  time: number;
+  /** Of each the place nearest to the other, in m, in the frame of the description. */
+  points: number[][];
+  /** What counts as a collision (`collision.margin_m`). */
+  margin_m: number;
 }
 
 /** How a goal ended. */

@@ -23,7 +23,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ...api import JointEffort
+    from ...api import JointEffort, NearestLinks
     from ...tools.check import Finding
 
 app = typer.Typer()
@@ -136,10 +136,17 @@ def print_findings(findings: "list[Finding]") -> None:
         if finding.max_speed is not None:
             speed = f"speed up to {finding.max_speed:.3g}"
             typer.echo(f"{finding.robot}: {motion}: ok; {finding.duration_s:g} s, {speed}")
+        if nearest := finding.physics.get("nearest"):
+            typer.echo(f"{finding.robot}: {motion}: {_nearest_of(nearest)}")
         for joint in finding.physics.get("effort", {}).get("joints", ()):
             typer.echo(f"{finding.robot}: {motion}: {_effort_of(joint)}")
         for line in (*finding.problems, *(f"warning: {warning}" for warning in finding.warnings)):
             typer.echo(f"{finding.robot}: {line.replace(f'{finding.motion}: ', f'{motion}: ', 1)}")
+
+
+def _nearest_of(nearest: "NearestLinks") -> str:
+    one, other = nearest["links"]
+    return f"nearest: {one} and {other}, {1e3 * nearest['distance_m']:.3g} mm at {nearest['time']:g} s"
 
 
 def _effort_of(joint: "JointEffort") -> str:

@@ -2,15 +2,19 @@
 
 - `plan_check`: what a check is, and what follows from what it finds
 - `effort`: whether actuators are strong enough
+- `collision`: whether links keep clear of each other and of what is around
 - `making`: those that a configuration asks for
 """
 
+from .collision import CollisionCheck
 from .effort import EffortCheck
 from .making import make_checks
-from .plan_check import PlanCheck, PlanFindings, checked, checked_plan, never, whole_rows
+from .plan_check import Meanwhile, PlanCheck, PlanFindings, checked, checked_plan, never, whole_rows
 
 __all__ = [
+    "CollisionCheck",
     "EffortCheck",
+    "Meanwhile",
     "PlanCheck",
     "PlanFindings",
     "checked",

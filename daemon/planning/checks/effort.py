@@ -20,7 +20,7 @@ from ..violations import Violation
 from .plan_check import PlanFindings, never, whole_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from motiond.formats.arrays import Booleans, Floats
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ...joints import JointMap
     from ...trajectory import Track
     from ..planner import Plan
+    from .plan_check import Meanwhile
 
 ROWS_AT_ONCE = 2048
 SLOWEST = 0.01
@@ -178,6 +179,7 @@ class EffortCheck:
     """
 
     name = "effort"
+    notes: Sequence[str] = ()
 
     def __init__(self, dynamics: ByPowers, settings: EffortSettings) -> None:
         self._dynamics = dynamics
@@ -191,13 +193,18 @@ class EffortCheck:
         found = self._found(loads, joint_map, planned.rate_hz, planned.frames_per_tick)
         return replace(found, about=_about(loads, joint_map, planned.rate_hz))
 
-    def of_way(self, way: Track, joint_map: JointMap) -> PlanFindings:
+    def of_way(self, way: Track, meanwhile: Meanwhile, joint_map: JointMap) -> PlanFindings:
         """Look at an approach or a blend, as `PlanCheck`; it is too short to be held to what lasts."""
         if not len(way.positions):
             return PlanFindings()
-        loads = self._loads(way.positions, way.rate_hz, joint_map)
+        rows = np.where(way.driven, way.positions, meanwhile.held)
+        loads = self._loads(rows, way.rate_hz, joint_map)
         brief = replace(loads, rms_fits_to=np.full_like(loads.rms_fits_to, np.inf))
         return self._found(brief, joint_map, way.rate_hz, 1.0)
+
+    def of_held(self, _track: Track, _meanwhile: Meanwhile, _joint_map: JointMap) -> PlanFindings:
+        """Leave a motion at what `of_plan` has found, with other joints where the description begins."""
+        return PlanFindings()
 
     def _loads(
         self,

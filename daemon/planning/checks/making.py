@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...physics import Dynamics, PhysicalRobot, PhysicsError, make_world
+from ...physics import Clearance, Dynamics, PhysicalRobot, PhysicsError, load_mujoco, make_world, walls_of
+from .collision import CollisionCheck
 from .effort import EffortCheck
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from motiond.formats import Link, RobotModel
 
+    from ...config.collision import CollisionSettings
     from ...config.robot import RobotSettings
     from ...joints import JointMap
     from .plan_check import PlanCheck
@@ -33,6 +35,24 @@ def _checks(settings: RobotSettings, model: RobotModel | None, joint_map: JointM
             raise PhysicsError(f"{where}: cannot be checked; {problem}; name one with masses, or remove it")
         world = make_world(_without_meshes(model), joint_map, payload=settings.payload)
         yield EffortCheck(Dynamics(PhysicalRobot(world), joint_map), settings.effort)
+    if settings.collision is not None:
+        yield _collision_check(settings.collision, model, joint_map)
+
+
+def _collision_check(
+    settings: CollisionSettings, model: RobotModel | None, joint_map: JointMap
+) -> CollisionCheck:
+    where = f"{joint_map.robot}: collision"
+    if model is None:
+        reason = "there is no description"
+        raise PhysicsError(f"{where}: cannot be checked; {reason}; name one with `model`, or remove it")
+    load_mujoco(where)
+    walls = walls_of(joint_map.robot, settings.workspace)
+    clearance = Clearance(make_world(model, joint_map, workspace=walls), joint_map, settings.ignore)
+    if not clearance.links:
+        reason = "no two links can touch, and there is no workspace"
+        raise PhysicsError(f"{where}: nothing can be checked; {reason}; add shapes to links, or remove it")
+    return CollisionCheck(clearance, settings, [name for name, _ in walls])
 
 
 def _without_meshes(model: RobotModel) -> RobotModel:

@@ -51,16 +51,43 @@ class PlanFindings:
     about: Mapping[str, Any] | None = None
 
 
+def never() -> bool:
+    """Return that nothing has been stopped."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """What joints do that a track does not drive.
+
+    - `held` (ndarray, shape (joints,)): where they are, in rad or m
+    - `spread` (ndarray, shape (joints,)): how far from there they go meanwhile, or what is added takes any
+      joint; 0 where they hold
+    - `stopped`: once it says so, what is found does not matter any more
+    """
+
+    held: Floats
+    spread: Floats
+    stopped: Callable[[], bool] = never
+
+
 class PlanCheck(Protocol):
-    """A check of planned motions, under whose `name` its findings stand."""
+    """A check of planned motions, under whose `name` its findings stand.
+
+    - `notes`: how it has understood the robot, for people
+    """
 
     name: str
+    notes: Sequence[str]
 
-    def of_plan(self, planned: Plan, joint_map: JointMap, stopped: Callable[[], bool]) -> PlanFindings:
+    def of_plan(self, planned: Plan, joint_map: JointMap, stopped: Callable[[], bool], /) -> PlanFindings:
         """Look at a motion; once it is `stopped`, what is found does not matter any more."""
 
-    def of_way(self, way: Track, joint_map: JointMap) -> PlanFindings:
-        """Look at an approach or a blend, whose rows have all joints."""
+    def of_way(self, way: Track, meanwhile: Meanwhile, joint_map: JointMap, /) -> PlanFindings:
+        """Look at an approach or a blend."""
+
+    def of_held(self, track: Track, meanwhile: Meanwhile, joint_map: JointMap, /) -> PlanFindings:
+        """Look at a motion that is about to begin, at what `of_plan` could not know of other joints."""
 
 
 def whole_rows(planned: Plan, joint_map: JointMap) -> Floats:
@@ -70,11 +97,6 @@ def whole_rows(planned: Plan, joint_map: JointMap) -> Floats:
     held = joint_map.initial.copy()
     joint_map.follow(held)
     return np.where(planned.driven, planned.positions, held)
-
-
-def never() -> bool:
-    """Return that nothing has been stopped."""
-    return False
 
 
 def checked(

@@ -4,15 +4,17 @@
 - `goal`: a goal, from its acceptance to its result
 - `follow_goal`: one whose way is made as it goes
 - `goal_planner`: what the stream process needs for a goal
+- `body_checks`: what checks of the robot's body say of where goals lead
 - `shared_tracks`: motions in shared memory
 """
 
 from .follow_goal import FollowGoal
 from .goal import Goal, MotionGoal, new_goal
 from .goal_planner import POSE_RATE_HZ, GoalPlanner, checked_clock, refuse_far, refuse_speed, refuse_too_late
-from .robot_session import SHUTS_DOWN, Opening, Pending, Reboot, RobotSession, Seek
+from .robot_session import LOOKED_AT, SHUTS_DOWN, Opening, Pending, Reboot, RobotSession, Seek
 
 __all__ = [
+    "LOOKED_AT",
     "POSE_RATE_HZ",
     "SHUTS_DOWN",
     "FollowGoal",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -24,6 +26,7 @@ from ...planning import (
     PlaybackError,
     ToleranceError,
     at_rate,
+    checked,
     clock_acceleration,
     clock_acceleration_of,
     conflict_of,
@@ -42,12 +45,13 @@ from ...planning import (
     whole_of,
 )
 from ...trajectory import FULL_RAMP, OnlineLimits, Route, Track, longest_stop
+from .body_checks import WAY, BodyChecks, Stretch, meanwhile_of, others_of, stretches_of, sums_of
 from .follow_goal import FollowGoal
 from .goal import MotionGoal
 from .shared_tracks import SharedTracks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from motiond.formats import Interpolation, RobotModel
     from motiond.formats.arrays import Floats
@@ -56,9 +60,20 @@ if TYPE_CHECKING:
     from ...clock import ClockMonitor, ClockState
     from ...config.robot import RobotSettings
     from ...joints import JointBounds, JointMap
-    from ...planning import Blend, Entry, GoalTolerances, MotionLibrary, Plan, Playback, SequencePlan
+    from ...planning import (
+        Blend,
+        Entry,
+        GoalTolerances,
+        Meanwhile,
+        MotionLibrary,
+        Plan,
+        Playback,
+        SequencePlan,
+    )
     from .goal import Goal
 
+
+log = logging.getLogger(__name__)
 
 IN_STEP_S = 0.02
 """So long a joint takes to its acceleration where a frame is moved, as twists come about as often."""
@@ -128,6 +143,8 @@ class GoalPlanner:
         self._tracks = SharedTracks(name)
         self._at_rates: WeakValueDictionary[tuple[Plan, float], Plan] = WeakValueDictionary()
         self._added: _Added | None = None
+        self._body = BodyChecks(library)
+        self.warn: Callable[[str], None] = partial(log.warning, "%s: %s", name)
 
     @property
     def joint_map(self) -> JointMap:
@@ -163,6 +180,7 @@ class GoalPlanner:
         if plan is None:
             try:
                 plan = at_rate(own, rate_hz, self.joint_map, self._settings)
+                plan = checked(plan, self._library.checks, self.joint_map)
             except PlanError as error:
                 raise RequestError.of("INVALID_MOTION", shortened(str(error), LONGEST_REASON)) from error
             self._at_rates[own, rate_hz] = plan
@@ -349,7 +367,7 @@ class GoalPlanner:
                 with self._prepared_addition(goal, start, playing) as prepared:
                     yield prepared
             case MotionGoal():
-                with self._prepared_motion(goal, start) as prepared:
+                with self._prepared_motion(goal, start, playing) as prepared:
                     yield prepared
 
     def _prepared_follow(self, goal: FollowGoal, start: Sequence[float]) -> PreparedGoal:
@@ -369,7 +387,9 @@ class GoalPlanner:
         return PreparedGoal(command, (), answer, needs_s=0.0)
 
     @contextmanager
-    def _prepared_motion(self, goal: MotionGoal, start: Sequence[float]) -> Iterator[PreparedGoal]:
+    def _prepared_motion(
+        self, goal: MotionGoal, start: Sequence[float], playing: Sequence[Goal]
+    ) -> Iterator[PreparedGoal]:
         playback, request, held = goal.playback, goal.request, np.array(start)
         self._refuse_unchecked(playback.plan)
         tolerances = self._tolerances(request)
@@ -382,6 +402,7 @@ class GoalPlanner:
         goal.gentlest = min(goal.gentlest, ramp, approach.clock_acceleration, back.clock_acceleration)
         goal.ways, goal.ramp = [approach, back], ramp
         self._refuse_beyond_sum(goal, goal.speed, held)
+        self._refuse_by_body(goal, stretches_of(goal, [approach, back]), held, playing)
         command = _play_of(
             goal,
             start,
@@ -395,6 +416,71 @@ class GoalPlanner:
             away = farthest(held, begins_at, playback.plan.driven, self.joint_map)
             answer = {"approach_s": len(approach.positions) / approach.rate_hz, "start_distance": away}
             yield PreparedGoal(command, (fds[0], motion, fds[1]), answer, _needs_s(approach))
+
+    # -- checks of the robot's body -------------------------------------------------------------------------
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether there is anything for `look_ahead` to do."""
+        return self._body.are_any
+
+    def look_ahead(
+        self,
+        goal: MotionGoal,
+        start: Sequence[float],
+        playing: Sequence[Goal],
+        row: int | None,
+        stopped: Callable[[], bool],
+    ) -> None:
+        """Look at all that a goal would lead along, so that `prepare` or `way_to` (`row`) knows; in a thread.
+
+        Parameters as of these. Once it is `stopped`, what is found does not matter any more.
+        """
+        held = np.array(start)
+        with suppress(RequestError):  # which `prepare` raises
+            if goal.is_additive:
+                added = extent_added(
+                    goal.playback, self._way_back(goal), speed=goal.speed, ramp_s=goal.request.ramp_s
+                ).scaled(goal.request.weight)
+                for stretches, meanwhile in sums_of(goal, added, held, playing):
+                    self._body.look(stretches, replace(meanwhile, stopped=stopped))
+                return
+            meanwhile = replace(self._meanwhile(goal, held, playing), stopped=stopped)
+            if row is not None:
+                self._body.look([Stretch(self._way_to(goal, row, held)[0], WAY)], meanwhile)
+                return
+            turned = self.joint_map.nearest(held, goal.playback.begins_at, goal.playback.plan.driven)
+            approach = self._approach(goal, held, goal.playback.begins_at + turned)
+            self._body.look(stretches_of(goal, [approach, self._way_back(goal)]), meanwhile)
+
+    def key_of(
+        self, goal: MotionGoal, start: Sequence[float], playing: Sequence[Goal], row: int | None
+    ) -> tuple[Any, ...]:
+        """Return what `look_ahead` depends on."""
+        held = np.array(start)
+        meanwhile = self._meanwhile(goal, held, playing)
+        driven = goal.playback.plan.driven
+        others = (
+            meanwhile.held[~driven].tobytes(),
+            meanwhile.spread.tobytes(),
+            *(one.goal_id for one in playing),
+        )
+        own = goal.goal_id, row, goal.playback.plan.rate_hz, held[driven].tobytes()
+        return (*own, *others, id(self.joint_map))
+
+    def _meanwhile(self, goal: MotionGoal, held: Floats, playing: Sequence[Goal]) -> Meanwhile:
+        """Return what joints do that a goal does not drive, beside what plays and with what is added."""
+        added = self._added and self._added.extent.scaled(self._added.weight)
+        return meanwhile_of(others_of(goal, playing), held, added)
+
+    def _refuse_by_body(
+        self, goal: MotionGoal, stretches: Sequence[Stretch], held: Floats, playing: Sequence[Goal]
+    ) -> None:
+        """Refuse a goal for what checks of the robot's body find; raises RequestError."""
+        if self._body.are_any:
+            meanwhile = self._meanwhile(goal, held, playing)
+            for warning in self._body.refuse(goal.motion, stretches, meanwhile):
+                self.warn(warning)
 
     # -- what is added to others ----------------------------------------------------------------------------
 
@@ -423,6 +509,10 @@ class GoalPlanner:
             hint = f"a weight of {conflict.weight:.2g} would do" if conflict.weight else "no weight would do"
             problem, weight = "it cannot be added", conflict.weight
             raise RequestError("INVALID_MOTION", goal.motion, problem, conflict.what, hint, weight=weight)
+        if self._body.are_any:
+            for stretches, meanwhile in sums_of(goal, added.scaled(request.weight), held, playing):
+                for warning in self._body.refuse(goal.motion, stretches, meanwhile):
+                    self.warn(warning)
         goal.gentlest = min(ramp, back.clock_acceleration)
         goal.ways, goal.ramp = [back], ramp
         command = _play_of(
@@ -482,10 +572,13 @@ class GoalPlanner:
         with self._tracks.lent(goal.motion, *tracks, *own) as fds:
             yield fds, fds[-1] if is_lent else self._tracks.fd(playback.plan)
 
-    def blend_of(self, before: MotionGoal, goal: MotionGoal, held: Sequence[float]) -> Blend:
+    def blend_of(
+        self, before: MotionGoal, goal: MotionGoal, held: Sequence[float], playing: Sequence[Goal] = ()
+    ) -> Blend:
         """Plan how a goal flows into another, at its rate, and the speeds of both.
 
-        `held` is where other joints hold. Raises RequestError if it would break a limit, or does not fit.
+        `held` is where other joints hold, `playing` what plays as well. Raises RequestError if it would break
+        a limit, or does not fit.
         """
         goal.take_rate(before.rate_hz)
         for playback in (before.playback, goal.playback):
@@ -500,6 +593,9 @@ class GoalPlanner:
         except (BlendError, PlaybackError) as error:
             raise RequestError.of("INVALID_MOTION", error, error.data) from error
         self._refuse_short_rest(goal, blend, speed)
+        if self._body.are_any:
+            meanwhile = self._meanwhile(goal, np.array(held), playing)
+            self._body.refuse(goal.motion, stretches_of(goal, [blend.track, self._way_back(goal)]), meanwhile)
         return blend
 
     def _refuse_short_rest(self, goal: MotionGoal, blend: Blend, speed: float) -> None:
@@ -520,6 +616,9 @@ class GoalPlanner:
         """
         if not isinstance(goal, MotionGoal) or goal.from_beyond:
             raise RequestError("INVALID_REQUEST", self._name, "it begins from rest")
+        if self._body.are_any:
+            problem, reason = "it begins from rest", "its way from what moves cannot be looked at before"
+            raise RequestError("INVALID_REQUEST", self._name, problem, reason)
         playback = goal.playback
         self._refuse_unchecked(playback.plan)
         tolerances, back = self._tolerances(goal.request), self._way_back(goal)
@@ -533,22 +632,28 @@ class GoalPlanner:
             yield replace(play, takes_over=True), (fds[0], motion, fds[1])
 
     @contextmanager
-    def prepare_chain(self, before: MotionGoal, goal: MotionGoal) -> Iterator[tuple[Chain, tuple[int, ...]]]:
+    def prepare_chain(
+        self, before: MotionGoal, goal: MotionGoal, playing: Sequence[Goal] = ()
+    ) -> Iterator[tuple[Chain, tuple[int, ...]]]:
         """Make a goal ready to begin by what flows into it; descriptors stay this object's.
+
+        - `playing`: what it begins beside
 
         Raises RequestError as `blend_of`, or if there is no memory for it.
         """
         if self._added is not None:
             problem, reason = "nothing flows into it", f"{self._added.motion} is added"
             raise RequestError("INVALID_MOTION", goal.motion, problem, reason)
-        blend = self.blend_of(before, goal, before.holds)
+        blend = self.blend_of(before, goal, before.holds, playing)
         tolerances, back = self._tolerances(goal.request), self._way_back(goal)
+        stretches = stretches_of(goal, [blend.track, back])
+        self._refuse_by_body(goal, stretches, np.array(before.holds), playing)
         speed = max(before.speed, goal.speed)
         ramp = self.clock_acceleration(goal.playback, goal.speed)
         for one in (before, goal):
             one.gentlest = min(one.gentlest, ramp, blend.clock_acceleration, back.clock_acceleration)
             one.fastest = max(one.fastest, speed)
-        goal.ways, goal.ramp = [back], ramp
+        goal.ways, goal.ramp = [blend.track, back], ramp
         goal.blended_rows, goal.turned = blend.steps, before.turned_last + blend.turned
         goal.holds = (blend.positions[-1] + before.turned_last).tolist()
         play = _play_of(goal, goal.holds, tolerances, ramp, turned=_where_any(blend.turned))
@@ -556,22 +661,28 @@ class GoalPlanner:
             yield Chain(before=before.goal_id, speed_limit=speed, play=play), (fds[0], motion, fds[1])
 
     @contextmanager
-    def way_to(self, goal: MotionGoal, row: int, start: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
+    def way_to(
+        self, goal: MotionGoal, row: int, start: Sequence[float], playing: Sequence[Goal] = ()
+    ) -> Iterator[tuple[int, list[float]]]:
         """Yield the descriptor of an approach from where the robot holds to a row of its goal's track.
 
         With it, what is added to the rows from there on (`Seek.turned`). Raises RequestError if there is no
         way from there, or no memory for it.
         """
-        track, driven = goal.playback.track, goal.playback.plan.driven
-        turned = self.joint_map.nearest(np.array(start), track.positions[row], driven)
-        self._refuse_out_of_reach(goal.playback, turned)
+        way, turned = self._way_to(goal, row, np.array(start))
+        self._refuse_by_body(goal, [Stretch(way, WAY)], np.array(start), playing)
         goal.turned = turned
-        way = self._approach(goal, np.array(start), track.positions[row] + turned)
         goal.gentlest = min(goal.gentlest, way.clock_acceleration)
         goal.ways.append(way)
         self._refuse_beyond_sum(goal, goal.speed, np.array(start))
         with self._tracks.lent(goal.motion, way) as (fd,):
             yield fd, _where_any(turned)
+
+    def _way_to(self, goal: MotionGoal, row: int, start: Floats) -> tuple[Track, Floats]:
+        track, driven = goal.playback.track, goal.playback.plan.driven
+        turned = self.joint_map.nearest(start, track.positions[row], driven)
+        self._refuse_out_of_reach(goal.playback, turned)
+        return self._approach(goal, start, track.positions[row] + turned), turned
 
     def set_speed(self, goal: MotionGoal, speed: float) -> float:
         """Take a new speed of a goal; return how fast the clock may ramp to it and from it, in 1/s."""

@@ -31,6 +31,7 @@ AT_REST = OUT_OF_ORDER | {State.PAUSED, State.STOPPING}
 OFFLINE = messages.Changed(State.OFFLINE, torque=False, goal_id=None, reference=None)
 """What is known of a robot that cannot be moved."""
 REPLACED = "another motion was asked to replace this one"
+LOOKED_AT = "the look at where it leads"
 UNSENT = sys.maxsize
 """The number of a command that no stream process has taken: only a robot that is offline has obeyed it."""
 
@@ -46,6 +47,12 @@ class Outlet(Protocol):
 
     def send(self, command: messages.Command) -> int:
         """Send a command and return its number; 0 if nobody takes it."""
+
+    def is_looked_at(self, goal: Goal, start: list[float], row: int | None = None) -> bool:
+        """Whether where a goal leads has been looked at: from a setpoint, or to a row.
+
+        Where not, `RobotSession.go_on` is called once it has.
+        """
 
     def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
         """Send a goal that begins at a setpoint; return the command's number, and what its answer holds."""
@@ -148,10 +155,14 @@ class Reboot(Pending):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Exit(Pending):
-    """What `on_exit` asks for, after the stop of this number; `goal` is the way to the pose `park`."""
+    """What `on_exit` asks for, after the stop of this number; `goal` is the way to the pose `park`.
+
+    `park` is that way before it has begun.
+    """
 
     number: int
     goal: Goal | None = None
+    park: Goal | None = None
     releases: bool = False
 
 
@@ -502,7 +513,7 @@ class RobotSession:
             self.release()
         elif what == "park":
             try:
-                self.start(self._outlet.park_goal("on_end"))
+                self.start_soon(self._outlet.park_goal("on_end"))
             except RequestError as error:
                 self._outlet.report("event", {"kind": "not_parked", "message": str(error)})
 
@@ -651,6 +662,22 @@ class RobotSession:
             self.goal = goal
         return answer
 
+    def start_soon(self, goal: Goal) -> None:
+        """Send a goal, as `start`, or let it wait until where it leads has been looked at."""
+        if self._is_looked_at(goal):
+            self.start(goal)
+        else:
+            self.queue.insert(0, goal)
+
+    def _is_looked_at(self, goal: Goal, row: int | None = None) -> bool:
+        start = self.known.reference
+        return start is None or self._outlet.is_looked_at(goal, start, row)
+
+    def go_on(self) -> None:
+        """Go on with what has waited for a look at where it leads."""
+        self._start_waiting()
+        self._advance()
+
     def _look_at_begin(self, begin: Begin) -> None:
         if begin.hand_over and self._settle_hand_over(begin):
             return
@@ -665,6 +692,8 @@ class RobotSession:
                 begin.awaits = "torque on"
                 self._outlet.refuse_late(begin.goal)
                 self.enable(begin.goal.expires_at)
+            elif not self._is_looked_at(begin.goal):
+                begin.awaits = LOOKED_AT
             else:
                 self._end_begin(begin, self.start(begin.goal))
         except RequestError as error:
@@ -844,7 +873,10 @@ class RobotSession:
 
     def _start_next(self) -> None:
         """Begin what waits; what cannot begin ends, and all that wait for it."""
-        goal = self.queue.pop(0)
+        goal = self.queue[0]
+        if not self._is_looked_at(goal):
+            return
+        self.queue.remove(goal)
         try:
             self.start(goal)
         except RequestError as error:
@@ -1063,6 +1095,9 @@ class RobotSession:
             ended = f"{seek.goal.motion} ended before"
             seek.outcome = RequestError("NOT_PLAYING", self._robot, ended, hint="play it again")
         elif self.is_obeyed(seek.number) and state is State.PAUSED and self.known.reference is not None:
+            if not self._is_looked_at(seek.goal, seek.row):
+                seek.awaits = LOOKED_AT
+                return
             try:
                 seek.number = self._note_sent(self._outlet.seek(seek, self.known.reference))
             except RequestError as error:
@@ -1083,8 +1118,10 @@ class RobotSession:
                 self.end_exit("it was stopped")
             else:
                 try:
-                    self.start(self._outlet.park_goal("on_exit"))
-                    leaving.goal = self.goal
+                    leaving.park = leaving.park or self._outlet.park_goal("on_exit")
+                    if self._is_looked_at(leaving.park):
+                        self.start(leaving.park)
+                        leaving.goal = self.goal
                 except RequestError as error:
                     self.end_exit(str(error))
 

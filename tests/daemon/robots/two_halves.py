@@ -215,6 +215,9 @@ class Halves:
 
     def refuse_late(self, goal: Goal) -> None: ...
 
+    def is_looked_at(self, _goal: Goal, _start: list[float], _row: int | None = None) -> bool:
+        return True
+
     def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
         if goal.motion == self.refused:
             raise RequestError("INVALID_MOTION", goal.motion, "there is no way")

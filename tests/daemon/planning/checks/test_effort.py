@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.config.robot import EffortSettings
-from motiond.daemon.planning.checks import EffortCheck, checked, checked_plan
+from motiond.daemon.planning.checks import EffortCheck, Meanwhile, checked, checked_plan
 from motiond.daemon.planning.checks.effort import loads_of
 from motiond.daemon.planning.planner import Plan, plan
 from motiond.daemon.planning.violations import PlanError
@@ -211,9 +211,10 @@ def test_warned_of_it_is_played_as_it_is() -> None:
 def test_a_way_is_held_to_its_peak_alone() -> None:
     own, joint_map = planned(swing(0.4, 2.0, 0.5), effort=10.0, continuous_effort=1.0)
     way = replace(own.track, positions=own.positions)
-    (violation,) = check().of_way(way, joint_map).refusals
+    meanwhile = Meanwhile(own.positions[0], np.zeros_like(own.positions[0]))
+    (violation,) = check().of_way(way, meanwhile, joint_map).refusals
     assert getattr(violation, "kind", "") == "effort"
-    assert check().of_way(replace(way, rate_hz=100.0), joint_map).refusals == ()
+    assert check().of_way(replace(way, rate_hz=100.0), meanwhile, joint_map).refusals == ()
 
 
 def test_once_stopped_nothing_passes_for_checked() -> None:

@@ -1,0 +1,195 @@
+"""Whether a robot's links keep clear of each other, and of where they must not be, before it moves.
+
+Each row counts, and the curve between rows (`physics.sweep`). Of a motion, the library looks at the pairs of
+links whose distance its own joints make; the others depend on where the robot holds joints that it does not
+move, and are looked at before it begins. A way may begin within the margin, and leads out of it: until a pair
+is, it must not come nearer.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from motiond.text import listed
+
+from ...physics import Canceled, JointPath, nearing, sweep
+from .plan_check import PlanFindings, whole_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from motiond.formats import Interpolation
+    from motiond.formats.arrays import Booleans, Floats, Indices
+
+    from ...config.collision import CollisionSettings
+    from ...joints import JointMap
+    from ...physics import Clearance, Encounter, Swept
+    from ...trajectory import Track
+    from ..planner import Plan
+    from .plan_check import Meanwhile
+
+KEPT = 500
+"""So many motions are known again, as when limits have changed and all are planned anew."""
+
+
+class CollisionCheck:
+    """Holds distances between links, and to the workspace, to a margin.
+
+    - `around` (collection of str): the names of the shapes of the workspace
+    """
+
+    name = "nearest"
+
+    def __init__(
+        self, clearance: Clearance, settings: CollisionSettings, around: Collection[str] = ()
+    ) -> None:
+        self._clearance, self._settings, self._around = clearance, settings, frozenset(around)
+        self._known: dict[bytes, Swept] = {}
+        pairs = listed([f"{one} and {other}" for one, other in clearance.touching])
+        self.notes: Sequence[str] = (
+            [f"links that touch always do not count as collisions: {pairs}"] if pairs else []
+        )
+
+    def of_plan(self, planned: Plan, joint_map: JointMap, stopped: Callable[[], bool]) -> PlanFindings:
+        """Look at a motion, as `PlanCheck`; not at what depends on joints that it does not move."""
+        moved_by, driven = self._clearance.moved_by, planned.driven
+        pairs = np.flatnonzero(moved_by[:, driven].any(axis=1) & ~moved_by[:, ~driven].any(axis=1))
+        path = _path(
+            whole_rows(planned, joint_map), planned.velocities / planned.rate_hz, planned.interpolation
+        )
+        key = _digest(path, driven)
+        swept = self._known.get(key)
+        if swept is None:
+            try:
+                swept = sweep(self._clearance, path, self._settings.margin_m, pairs=pairs, stopped=stopped)
+            except Canceled:
+                return PlanFindings()
+            if len(self._known) >= KEPT:
+                self._known.clear()
+            self._known[key] = swept
+        frames = planned.frames_per_tick
+        places = [self._said(one, planned.rate_hz, frames) for one in swept.violations]
+        return self._findings(places, swept.nearest, planned.rate_hz)
+
+    def of_held(self, track: Track, meanwhile: Meanwhile, _joint_map: JointMap) -> PlanFindings:
+        """Look at a motion that is about to begin, as `PlanCheck`."""
+        moved_by, driven = self._clearance.moved_by, track.driven
+        reserve = self._reserve(track, meanwhile)
+        is_open = moved_by[:, ~driven].any(axis=1) | (reserve > 0.0)
+        pairs = np.flatnonzero(self._moved(track, meanwhile) & is_open)
+        try:
+            swept = self._swept(track, meanwhile, pairs, reserve)
+        except Canceled:
+            return PlanFindings()
+        said = [self._said(one, track.rate_hz) for one in swept.violations]
+        return self._findings(said, swept.nearest, track.rate_hz)
+
+    def of_way(self, way: Track, meanwhile: Meanwhile, _joint_map: JointMap) -> PlanFindings:
+        """Look at an approach or a blend, as `PlanCheck`."""
+        if not len(way.positions):
+            return PlanFindings()
+        reserve = self._reserve(way, meanwhile)
+        pairs = np.flatnonzero(self._moved(way, meanwhile))
+        path, margin_m = _path_of(way, meanwhile.held), self._settings.margin_m
+        leaving = self._within(path.positions[0], pairs, reserve)
+        nearer = nearing(self._clearance, path, margin_m, leaving, reserve) if leaving.size else None
+        try:
+            swept = self._swept(way, meanwhile, np.setdiff1d(pairs, leaving), reserve)
+        except Canceled:
+            return PlanFindings()
+        said = [self._said(one, way.rate_hz) for one in swept.violations]
+        if nearer is not None:
+            said.insert(0, self._said(nearer, way.rate_hz, is_leaving=True))
+        return self._findings(said, swept.nearest, way.rate_hz)
+
+    def _moved(self, track: Track, meanwhile: Meanwhile) -> Booleans:
+        """Return which pairs a track, or what goes on meanwhile, moves; shape (pairs,)."""
+        moved: Booleans = self._clearance.moved_by[:, track.driven | (meanwhile.spread > 0.0)].any(axis=1)
+        return moved
+
+    def _swept(self, track: Track, meanwhile: Meanwhile, pairs: Indices, reserve: Floats) -> Swept:
+        return sweep(
+            self._clearance,
+            _path_of(track, meanwhile.held),
+            self._settings.margin_m,
+            pairs=pairs,
+            reserve_m=reserve,
+            stopped=meanwhile.stopped,
+        )
+
+    def _reserve(self, track: Track, meanwhile: Meanwhile) -> Floats:
+        """Return by how much each pair may be nearer, as other joints go on by up to `spread`, (pairs,)."""
+        held, spread = meanwhile.held, meanwhile.spread
+        if not spread.any():
+            return np.zeros(len(self._clearance.links))
+        farthest = np.maximum(np.abs(track.positions).max(axis=0, initial=0.0), np.abs(held)) + spread
+        reserve: Floats = self._clearance.weights(farthest) @ spread
+        return reserve
+
+    def _within(self, posture: Floats, pairs: Indices, reserve: Floats) -> Indices:
+        """Return which of some pairs are within the margin in a posture."""
+        look, margin_m = self._clearance.look(), self._settings.margin_m
+        look.place(posture)
+        near = pairs[look.gaps(pairs) < margin_m + reserve[pairs]]
+        within = [pair for pair in near.tolist() if look.distance(pair) < margin_m + reserve[pair]]
+        return np.array(within, dtype=np.intp)
+
+    # -- in words -------------------------------------------------------------------------------------------
+
+    def _findings(self, said: Sequence[str], nearest: Encounter | None, rate_hz: float) -> PlanFindings:
+        about = None if nearest is None else self._about(nearest, rate_hz)
+        if self._settings.on_violation == "warn":
+            return PlanFindings(warnings=tuple(said), about=about)
+        return PlanFindings(refusals=tuple(said), about=about)
+
+    def _about(self, encounter: Encounter, rate_hz: float) -> dict[str, Any]:
+        nearest = encounter.nearest
+        return {
+            "links": [*nearest.links],
+            "distance_m": round(nearest.distance_m, 6),
+            "time": round(encounter.place / rate_hz, 6),
+            "points": nearest.points.round(6).tolist(),
+            "margin_m": self._settings.margin_m,
+        }
+
+    def _said(
+        self, encounter: Encounter, rate_hz: float, frames: float | None = None, *, is_leaving: bool = False
+    ) -> str:
+        one, other = encounter.nearest.links
+        is_around = not self._around.isdisjoint(encounter.nearest.links)
+        distance = encounter.nearest.distance_m
+        apart = f"{_mm(distance)} apart" if distance > 0.0 else f"{_mm(-distance)} in each other"
+        frame = "" if frames is None else f" (frame {int(encounter.place * frames)})"
+        where = f"{apart} at {encounter.place / rate_hz:.3f} s{frame}"
+        if encounter.reserve_m:
+            where += f", and what plays beside may take {_mm(encounter.reserve_m)} of that"
+        verb = "come nearer, and are" if is_leaving else "are"
+        kind = "" if is_around else "links "
+        margin = f"`collision.margin_m` is {_mm(self._settings.margin_m)}"
+        hint = "move them apart, or name both in `collision.ignore`"
+        return f"{kind}'{one}' and '{other}' {verb} {where}; {margin}; {hint}"
+
+
+def _mm(metres: float) -> str:
+    return f"{1e3 * metres:.3g} mm"
+
+
+def _path(positions: Floats, slopes: Floats, interpolation: Interpolation) -> JointPath:
+    return JointPath(positions, slopes if interpolation in {"cubic", "smooth"} else None)
+
+
+def _path_of(track: Track, held: Floats) -> JointPath:
+    """Return the curve of a track, with joints that it does not drive where they are held."""
+    positions = np.where(track.driven, track.positions, held)
+    slopes = np.where(track.driven, track.velocities / track.rate_hz, 0.0)
+    return _path(positions, slopes, track.interpolation)
+
+
+def _digest(path: JointPath, driven: Booleans) -> bytes:
+    digest = blake2b(path.positions.tobytes(), digest_size=16)
+    digest.update(b"" if path.slopes is None else path.slopes.tobytes())
+    digest.update(driven.tobytes())
+    return digest.digest()

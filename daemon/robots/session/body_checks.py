@@ -1,0 +1,176 @@
+"""What checks of a robot's body say of goals that are about to begin: found out once, ahead, in a thread."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from motiond.text import shortened
+
+from ...api import RequestError
+from ...planning import Meanwhile, PlanFindings
+from ...trajectory import Track
+from .goal import MotionGoal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from motiond.formats.arrays import Floats
+
+    from ...planning import Extent, MotionLibrary
+    from .goal import Goal
+
+WAY = "on the way to or from its rows"
+LONGEST_REASON = 3_500  # of an answer, in characters
+KEPT = 100
+
+
+class Stretch(NamedTuple):
+    """Rows that a goal is to go along.
+
+    - `where`: which these are, for messages; '' where that is clear
+    - `is_motion`: whether the library has looked at them already, as far as it could
+    """
+
+    track: Track
+    where: str
+    is_motion: bool = False
+
+
+class BodyChecks:
+    """Asks the checks of a library; what they have found is kept, as long as it may be asked again."""
+
+    def __init__(self, library: MotionLibrary) -> None:
+        self._library = library
+        self._found: dict[tuple[Any, ...], tuple[Track, list[PlanFindings]]] = {}
+
+    @property
+    def are_any(self) -> bool:
+        """Whether there is anything to ask."""
+        return bool(self._library.checks)
+
+    def look(self, stretches: Sequence[Stretch], meanwhile: Meanwhile) -> list[tuple[Stretch, PlanFindings]]:
+        """Return what is found of stretches, which takes as long as it takes the first time."""
+        return [
+            (stretch, found)
+            for stretch in stretches
+            if self.are_any and len(stretch.track.positions)
+            for found in self._findings(stretch, meanwhile)
+        ]
+
+    def refuse(self, motion: str, stretches: Sequence[Stretch], meanwhile: Meanwhile) -> list[str]:
+        """Refuse a motion because of what is found of stretches; return the warnings.
+
+        Raises RequestError with all that is against them.
+        """
+        problems, warnings, data = [], [], dict[str, Any]()
+        for stretch, found in self.look(stretches, meanwhile):
+            refusals = [*found.refusals, *([found.because] if found.slower < 1.0 else [])]
+            problems += [_said(motion, stretch, refusal) for refusal in refusals]
+            warnings += [_said(motion, stretch, warning) for warning in found.warnings]
+            if refusals and found.about is not None:
+                data.setdefault("nearest", found.about)
+        if problems:
+            raise RequestError.of("INVALID_MOTION", shortened("\n".join(problems), LONGEST_REASON), data)
+        return warnings
+
+    def _findings(self, stretch: Stretch, meanwhile: Meanwhile) -> list[PlanFindings]:
+        key = _key_of(stretch, meanwhile, self._library.joint_map)
+        known = self._found.get(key)
+        if known is not None:
+            return known[1]
+        ask = "of_held" if stretch.is_motion else "of_way"
+        library = self._library
+        found = [getattr(one, ask)(stretch.track, meanwhile, library.joint_map) for one in library.checks]
+        if not meanwhile.stopped():
+            if len(self._found) >= KEPT:
+                self._found.clear()
+            self._found[key] = stretch.track, found
+        return found
+
+
+def _said(motion: str, stretch: Stretch, text: object) -> str:
+    return f"{motion}: {stretch.where}, {text}" if stretch.where else f"{motion}: {text}"
+
+
+def _key_of(stretch: Stretch, meanwhile: Meanwhile, joint_map: object) -> tuple[Any, ...]:
+    """Return what findings depend on; of a motion's rows, which are kept with it, only which they are."""
+    track = stretch.track
+    rows: object = id(track.positions)
+    if not stretch.is_motion:
+        digest = blake2b(track.positions[:, track.driven].tobytes(), digest_size=16)
+        digest.update(track.velocities[:, track.driven].tobytes())
+        rows = digest.digest()
+    held = np.where(track.driven, 0.0, meanwhile.held)
+    others = (track.driven.tobytes(), held.tobytes(), meanwhile.spread.tobytes(), id(joint_map))
+    return rows, stretch.is_motion, track.rate_hz, track.interpolation, *others
+
+
+def stretches_of(goal: MotionGoal, ways: Sequence[Track]) -> list[Stretch]:
+    """Return what a goal leads along: ways to its first row, or back there, and its own rows."""
+    track = goal.playback.track.track
+    stretches = [Stretch(track, "", is_motion=True), *(Stretch(way, WAY) for way in ways)]
+    if goal.playback.passes.seamless:  # its last row may be another than the motion's
+        seam = replace(track, positions=track.positions[-2:], velocities=track.velocities[-2:])
+        stretches.append(Stretch(seam, "from its end to its beginning"))
+    return stretches
+
+
+def others_of(goal: MotionGoal, playing: Sequence[Goal]) -> list[MotionGoal]:
+    """Return what plays beside a goal, on joints of its own."""
+    own = goal.playback.plan.driven
+    return [
+        other
+        for other in playing
+        if isinstance(other, MotionGoal) and not other.is_additive and not (other.plan.driven & own).any()
+    ]
+
+
+def meanwhile_of(others: Sequence[MotionGoal], held: Floats, added: Extent | None) -> Meanwhile:
+    """Return what other joints do while a goal plays: in the middle of where other goals take them.
+
+    `added`: what is added to all of them.
+    """
+    held, spread = held.copy(), np.zeros_like(held)
+    for goal in others:
+        lower, upper = _range_of(goal)
+        driven = goal.plan.driven
+        held[driven], spread[driven] = ((lower + upper) / 2)[driven], ((upper - lower) / 2)[driven]
+    return Meanwhile(held, spread if added is None else spread + np.maximum(-added.lower, added.upper))
+
+
+def sums_of(
+    goal: MotionGoal, added: Extent, held: Floats, playing: Sequence[Goal]
+) -> Iterator[tuple[list[Stretch], Meanwhile]]:
+    """Yield what a goal is to be added to: all that is held, and what each goal leads along that plays."""
+    others = [one for one in playing if isinstance(one, MotionGoal) and not one.is_additive]
+    if not others:
+        none = np.zeros(held.size, dtype=bool)
+        still = Track(held[None], np.zeros((1, held.size)), none, goal.rate_hz, 1.0)
+        yield [Stretch(still, "where the robot holds", is_motion=True)], meanwhile_of((), held, added)
+    for other in others:
+        stretches = [
+            one._replace(where=f"added to {other.motion}") for one in stretches_of(other, other.ways)
+        ]
+        yield stretches, meanwhile_of([one for one in others if one is not other], held, added)
+
+
+def _range_of(goal: MotionGoal) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest positions on all the rows of a goal, and between these."""
+    tracks = [track for track in (goal.playback.track.track, *goal.ways) if len(track.positions)]
+    lower = np.min([track.positions.min(axis=0) for track in tracks], axis=0)
+    upper = np.max([track.positions.max(axis=0) for track in tracks], axis=0)
+    # A smooth curve may go past its rows, by less than a third of what it would go on in a period.
+    past = np.max(
+        [
+            np.abs(track.velocities).max(axis=0) / track.rate_hz / 3.0
+            if track.interpolation == "smooth"
+            else np.zeros_like(lower)
+            for track in tracks
+        ],
+        axis=0,
+    )
+    return lower - past, upper + past

@@ -1,0 +1,201 @@
+"""Which pairs of links a motion is held to, when it is read and when it begins."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from motiond.daemon.config.robot import RobotSettings
+from motiond.daemon.config.section import ConfigError
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.joints import build_joint_map
+from motiond.daemon.physics import PhysicsError
+from motiond.daemon.planning import MotionLibrary, make_checks, preview, whole
+from motiond.daemon.planning.checks import Meanwhile, collision
+from motiond.daemon.tools.check import check_motions
+from motiond.formats import load_robot
+from tests.daemon.physics.robots import URDF, WEDGE, crane, write_stl
+from tests.daemon.rig import write_seq
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.daemon.joints import JointMap
+    from motiond.daemon.planning import Entry
+
+RATE_HZ = 100
+JOINTS = ("turn", "nod", "drive", "swing")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a crane, a motion of all its joints, and one that only swings the hook."""
+    crane(tmp_path)
+    at = 0.5 - 0.5 * np.cos(np.linspace(0.0, 2 * np.pi, 401))[:, None]
+    write_seq(tmp_path / "lower.seq", at * [1.0, -0.4, 0.1, 0.2], JOINTS, RATE_HZ)
+    write_seq(tmp_path / "swing.seq", at * [0.3], ("swing",), RATE_HZ)
+    return tmp_path
+
+
+def settings_of(folder: Path, options: dict[str, Any]) -> RobotSettings:
+    robot = {
+        "model": folder / "crane.urdf",
+        "driver": {"type": "sim"},
+        "motions": [folder],
+        "collision": options,
+    }
+    return RobotSettings.model_validate(robot)
+
+
+def library_of(folder: Path, **options: Any) -> MotionLibrary:
+    settings = settings_of(folder, options)
+    model = load_robot(folder / "crane.urdf")
+    joint_map = build_joint_map("crane", model, settings.joints)
+    library = MotionLibrary(joint_map, settings, checks=make_checks(settings, model, joint_map))
+    library.load_all()
+    return library
+
+
+def entry(library: MotionLibrary, name: str) -> Entry:
+    found = library.get(name)
+    assert found is not None
+    return found
+
+
+def test_a_motion_has_its_nearest_pair_in_list_and_preview(folder: Path) -> None:
+    library = library_of(folder)
+    found = entry(library, "lower")
+    assert found.plan is not None
+    nearest = found.payload()["nearest"]
+    about, _ = preview(whole(found.plan), library.joint_map)
+    assert about["nearest"] == nearest
+    assert set(nearest) == {"links", "distance_m", "time", "points", "margin_m"}
+    assert nearest["margin_m"] == 0.005
+    assert 0.0 < nearest["distance_m"] < 0.1
+
+
+def test_pairs_that_depend_on_joints_which_it_leaves_alone_are_looked_at_as_it_begins(folder: Path) -> None:
+    library = library_of(folder, margin_m=0.13)
+    found = entry(library, "swing")
+    assert found.plan is not None, "jib and hook alone depend on more than the hook's joint"
+    (check,) = library.checks
+    held = library.joint_map.initial.copy()
+    high = check.of_held(found.plan.track, Meanwhile(held, 0 * held), library.joint_map)
+    held[1] = 0.9
+    low = check.of_held(found.plan.track, Meanwhile(held, 0 * held), library.joint_map)
+    assert low.about is not None
+    assert high.about is not None
+    assert low.about["distance_m"] < high.about["distance_m"]
+
+
+def test_what_is_known_of_rows_is_not_looked_for_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = library_of(folder)
+    before = entry(library, "lower").payload()["nearest"]
+    monkeypatch.setattr(collision, "sweep", None)
+    library.joint_map = build_joint_map("crane", load_robot(folder / "crane.urdf"), {})
+    library.load_all()
+    assert entry(library, "lower").payload()["nearest"] == before
+
+
+def test_check_says_what_always_touches_and_what_is_near(folder: Path) -> None:
+    (folder / "crane.urdf").write_text(URDF.replace('radius="0.06"', 'radius="0.16"'))
+    (folder / "motiond.yaml").write_text(
+        "robots: {crane: {model: crane.urdf, driver: {type: sim}, motions: [lower.seq], collision: {}}}"
+    )
+    lines: list[str] = []
+    (finding,) = check_motions(load_settings(folder / "motiond.yaml"), (), lines.append)
+    assert "crane: links that touch always do not count as collisions: mast and trolley" in lines
+    assert finding.payload()["physics"]["nearest"]["links"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"ignore": [["jib", "hok"]]},
+            "ignore names 'hok'; no link or shape with that name can touch; did you mean 'hook'?",
+        ),
+        (
+            {"workspace": [{"name": "press", "mesh": "press.stl"}]},
+            "workspace 'press': mesh 'press.stl'; there is no file press.stl; check the path",
+        ),
+    ],
+)
+def test_what_is_asked_for_in_vain_is_refused(folder: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(PhysicsError) as refusal:
+        library_of(folder, **options)
+    assert str(refusal.value) == f"crane: collision: {message}"
+
+
+def test_without_a_description_there_is_nothing_to_check(joint_map: JointMap) -> None:
+    settings = RobotSettings.model_validate(
+        {
+            "driver": {"type": "sim"},
+            "joints": {"a": {"limits": {"lower": -1, "upper": 1, "velocity": 1}}},
+            "collision": {},
+        }
+    )
+    with pytest.raises(PhysicsError) as refusal:
+        make_checks(settings, None, joint_map)
+    assert str(refusal.value) == (
+        "arm: collision: cannot be checked; there is no description; name one with `model`, or remove it"
+    )
+
+
+@pytest.fixture
+def joint_map() -> JointMap:
+    settings = {"a": {"limits": {"lower": -1, "upper": 1, "velocity": 1}}}
+    robot = RobotSettings.model_validate({"driver": {"type": "sim"}, "joints": settings})
+    return build_joint_map("arm", None, robot.joints)
+
+
+def test_without_mujoco_it_is_refused_with_how_to_install_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(PhysicsError) as refusal:
+        library_of(folder)
+    assert str(refusal.value).startswith("crane: collision: needs MuJoCo, which cannot be imported; ")
+    assert str(refusal.value).endswith("; pip install 'motiond[physics]'")
+
+
+def test_a_mesh_of_the_workspace_counts(folder: Path) -> None:
+    write_stl(folder / "press.stl", WEDGE)
+    shape = {"name": "press", "mesh": folder / "press.stl", "position": [0.35, 0.0, 0.45]}
+    found = entry(library_of(folder, workspace=[shape]), "lower")
+    assert found.plan is None
+    assert "'press' and " in found.reason
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        (
+            "workspace: [{name: a}]",
+            "'a' has no shape; it is one of them; give it box, plane or mesh",
+        ),
+        (
+            "workspace: [{name: a, box: [1, 1, 1], plane: [0, 0, 1]}]",
+            "'a' has box and plane; it is one of them; give it box, plane or mesh",
+        ),
+        (
+            "workspace: [{name: a, kind: allowed, plane: [0, 0, 1]}]",
+            "'a' is allowed and a plane; what links have to be in is a box; make it one",
+        ),
+        ("workspace: [{name: a, plane: [0, 0, 0]}]", "'a' points nowhere; its plane is 0; name a direction"),
+        (
+            "workspace: [{name: a, box: [1, 1, 1]}, {name: a, plane: [0, 0, 1]}]",
+            "'a' stands twice; a shape has a name of its own; rename one",
+        ),
+    ],
+)
+def test_shapes_that_are_none_are_refused(folder: Path, section: str, message: str) -> None:
+    (folder / "motiond.yaml").write_text(
+        f"robots: {{crane: {{model: crane.urdf, driver: {{type: sim}}, collision: {{{section}}}}}}}"
+    )
+    with pytest.raises(ConfigError) as refusal:
+        load_settings(folder / "motiond.yaml")
+    assert str(refusal.value).endswith(message)

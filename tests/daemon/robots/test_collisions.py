@@ -1,0 +1,351 @@
+"""A robot whose links would come too near to each other, or to what is around: nothing of it begins.
+
+Two fingers lie side by side, 0.2 m apart, each 0.3 m long and turned by its joint about its lower end; a post
+stands where the left one passes at 0.6 rad.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from motiond.daemon.api import PlayRequest, RequestError
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.planning.checks import CollisionCheck
+from motiond.daemon.tools.dry_run import run_dry
+from motiond.drivers.sim.command_log import read_trace
+from tests.daemon.rig import Rig, ask, refused, write_seq
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.daemon.robots.registry import RobotRegistry
+
+RATE_HZ = 100
+JOINTS = ("left", "right")
+FINGER = """
+  <link name="{name}_finger"><collision><origin xyz="0.15 0 0"/>
+    <geometry><box size="0.3 0.04 0.04"/></geometry></collision></link>
+  <joint name="{name}" type="revolute"><parent link="palm"/><child link="{name}_finger"/>
+    <origin xyz="0 {y} 0"/><axis xyz="0 0 1"/>
+    <limit lower="-1.5" upper="1.5" velocity="3" effort="5"/></joint>"""
+PINCERS = f"""<robot name="pincers">
+  <link name="palm"><collision><origin xyz="-0.1 0 0"/>
+    <geometry><box size="0.1 0.3 0.04"/></geometry></collision></link>
+  {FINGER.format(name="left", y=0.1)}{FINGER.format(name="right", y=-0.1)}
+</robot>
+"""
+POST = {"name": "post", "box": [0.02, 0.02, 0.5], "position": [0.2, 0.24, 0.0]}
+MOVE_APART = "`collision.margin_m` is 5 mm; move them apart, or name both in `collision.ignore`"
+
+
+def swing(*by: float, duration_s: float = 1.0, start: float = 0.0) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Swing joints there and back from rest to rest; shape (rows, joints)."""
+    at = np.linspace(0.0, 1.0, round(duration_s * RATE_HZ) + 1)
+    return start + np.outer(0.5 - 0.5 * np.cos(2 * np.pi * at), by)
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    rig = Rig(tmp_path)
+    (tmp_path / "pincers.urdf").write_text(PINCERS)
+    rig.robot["model"] = "pincers.urdf"
+    del rig.robot["joints"]
+    rig.robot["collision"] = {"workspace": [POST]}
+    for path in (tmp_path / "motions").iterdir():
+        path.unlink()
+    for name, joints, rows in (
+        ("close", JOINTS, swing(-0.4, 0.4)),
+        ("nod", JOINTS, swing(-0.2, 0.2)),
+        ("left_in", ("left",), swing(-0.4)),
+        ("long_left", ("left",), swing(-0.4, duration_s=6.0)),
+        ("right_in", ("right",), swing(0.4)),
+        ("right_out", ("right",), swing(-0.4)),
+        ("far", ("left",), 1.0 + swing(0.1)),
+    ):
+        write_seq(tmp_path / "motions" / f"{name}.seq", rows, joints, RATE_HZ)
+    return rig
+
+
+async def go(rig: Rig, registry: RobotRegistry, **joints: float) -> None:
+    goal_id = (await ask(registry, "goto", joints=joints))["goal_id"]
+    assert (await rig.rest_after(goal_id))["code"] == "SUCCESSFUL"
+
+
+def moved(rig: Rig) -> bool:
+    positions = read_trace(rig.folder / "trace.npy")["position"]
+    return bool(np.ptp(np.nan_to_num(positions), axis=0).any())
+
+
+async def test_a_motion_in_which_links_meet_is_listed_and_refused(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        listed = {one["name"]: one for one in rig.reports_on("motions")[-1]["motions"]}
+        refusal = await refused(registry, "play", motion="close")
+    close, nod = listed["close"], listed["nod"]
+    assert refusal == ("INVALID_MOTION", close["reason"])
+    assert close["reason"] == (
+        "close: links 'left_finger' and 'right_finger' are 40 mm in each other at 0.400 s (frame 40); "
+        + MOVE_APART
+    )
+    assert close["nearest"]["links"] == nod["nearest"]["links"] == ["left_finger", "right_finger"]
+    assert nod["ok"]
+    assert nod["nearest"]["distance_m"] > 0.03
+    assert nod["nearest"]["time"] == pytest.approx(0.5, abs=0.05)
+
+
+async def test_what_a_motion_leaves_where_it_is_counts_when_it_begins(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        accepted = await ask(registry, "play", motion="left_in")
+        assert (await rig.rest_after(accepted["goal_id"]))["code"] == "SUCCESSFUL"
+        await go(rig, registry, right=0.4)
+        code, message = await refused(registry, "play", motion="left_in")
+        status = await ask(registry, "status")
+    assert code == "INVALID_MOTION"
+    assert message == (
+        "left_in: links 'left_finger' and 'right_finger' are 40 mm in each other at 0.350 s; " + MOVE_APART
+    )
+    assert (status["state"], status["goals"]) == ("idle", [])
+
+
+async def test_a_way_that_leads_through_something_is_refused_and_nothing_moves(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        to_far = await refused(registry, "play", motion="far")
+        to_posture = await refused(registry, "goto", joints={"left": 1.0})
+        await go(rig, registry, left=0.2)
+    assert to_far[0] == to_posture[0] == "INVALID_MOTION"
+    assert to_far[1].startswith("far: on the way to or from its rows, 'post' and 'left_finger' are ")
+    assert to_posture[1].startswith("goto: on the way to or from its rows, 'post' and 'left_finger' are ")
+    assert to_posture[1].endswith(MOVE_APART)
+
+
+async def test_the_refusal_says_where_they_are_nearest_for_programs(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        with pytest.raises(RequestError) as refusal:
+            await ask(registry, "goto", joints={"left": 1.0})
+    nearest = refusal.value.data["nearest"]
+    assert nearest["links"] == ["post", "left_finger"]
+    assert nearest["distance_m"] < 0.0
+    assert np.shape(nearest["points"]) == (2, 3)
+
+
+async def test_a_robot_that_is_in_a_collision_is_led_out_of_it_and_not_deeper_in(rig: Rig) -> None:
+    rig.driver["initial"] = {"left": 0.62}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        code, through = await refused(registry, "goto", joints={"left": 0.2})
+        await go(rig, registry, left=0.7)
+        await go(rig, registry, left=1.0)
+    assert code == "INVALID_MOTION"
+    assert through.startswith(
+        "goto: on the way to or from its rows, 'post' and 'left_finger' come nearer, and are "
+    )
+
+
+async def test_warned_of_it_is_played(rig: Rig) -> None:
+    rig.robot["collision"]["on_violation"] = "warn"
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await go(rig, registry, right=0.4)
+        accepted = await ask(registry, "play", motion="left_in")
+        assert (await rig.rest_after(accepted["goal_id"]))["code"] == "SUCCESSFUL"
+        close = next(one for one in rig.reports_on("motions")[-1]["motions"] if one["name"] == "close")
+    warnings = [event["message"] for event in rig.reports_on("event") if event["kind"] == "warning"]
+    expected = "links 'left_finger' and 'right_finger' are 40 mm in each other at 0.350 s"
+    assert f"left_in: {expected}; {MOVE_APART}" in warnings
+    assert [line for line in close["warnings"] if "in each other" in line] == [
+        "close: links 'left_finger' and 'right_finger' are 40 mm in each other at 0.400 s (frame 40); "
+        + MOVE_APART
+    ]
+    assert close["ok"]
+
+
+async def test_pairs_that_are_ignored_may_meet(rig: Rig) -> None:
+    rig.robot["collision"] = {"ignore": [["right_finger", "left_finger"], ["left_finger", "post"]]} | {
+        "workspace": [POST]
+    }
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await go(rig, registry, left=1.0)
+        accepted = await ask(registry, "play", motion="close")
+        assert (await rig.rest_after(accepted["goal_id"]))["code"] == "SUCCESSFUL"
+
+
+async def test_every_link_has_to_stay_in_what_is_allowed(rig: Rig) -> None:
+    cell = {"name": "cell", "kind": "allowed", "box": [1.0, 0.5, 1.0]}
+    rig.robot["collision"] = {"workspace": [cell]}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await go(rig, registry, left=0.3)
+        code, message = await refused(registry, "goto", joints={"left": 1.2})
+    assert code == "INVALID_MOTION"
+    assert "'cell +y' and 'left_finger' are " in message
+
+
+# -- beside others ------------------------------------------------------------------------------------------
+
+
+async def test_what_may_meet_what_plays_beside_it_does_not_begin(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        base = (await ask(registry, "play", motion="long_left"))["goal_id"]
+        await rig.until_state("playing")
+        code, message = await refused(registry, "play", motion="right_in", on_busy="beside")
+        beside = (await ask(registry, "play", motion="right_out", on_busy="beside"))["goal_id"]
+        results = [(await rig.result_of(goal))["code"] for goal in (beside, base)]
+    assert code == "INVALID_MOTION"
+    assert message.startswith("right_in: links 'left_finger' and 'right_finger' are ")
+    assert ", and what plays beside may take " in message
+    assert results == ["SUCCESSFUL", "SUCCESSFUL"]
+
+
+async def test_what_is_added_leaves_links_clear_of_each_other(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        base = (await ask(registry, "play", motion="long_left"))["goal_id"]
+        await rig.until_state("playing")
+        code, message = await refused(registry, "play", motion="right_in", on_busy="beside", additive=True)
+        light = await ask(registry, "play", motion="right_in", on_busy="beside", additive=True, weight=0.1)
+        await rig.result_of(light["goal_id"])
+        await ask(registry, "stop")
+        await rig.result_of(base)
+    assert code == "INVALID_MOTION"
+    assert message.startswith("right_in: added to long_left, links 'left_finger' and 'right_finger' are ")
+
+
+# -- one after the other ------------------------------------------------------------------------------------
+
+
+async def test_a_sequence_whose_ways_lead_through_something_is_refused(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        code, message = await refused(
+            registry, "sequence", steps=[{"motion": "left_in"}, {"motion": "far"}, {"motion": "left_in"}]
+        )
+    assert code == "INVALID_MOTION"
+    assert message.startswith("sequence: 'post' and 'left_finger' are ")
+
+
+async def test_what_waits_ends_where_its_way_leads_through_something(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        first = (await ask(registry, "play", motion="nod"))["goal_id"]
+        queued = (await ask(registry, "play", motion="far", on_busy="queue"))["goal_id"]
+        results = [await rig.result_of(goal) for goal in (first, queued)]
+    assert [one["code"] for one in results] == ["SUCCESSFUL", "INVALID_GOAL"]
+    assert results[1]["message"].startswith("far: on the way to or from its rows, 'post' and 'left_finger'")
+
+
+async def test_a_blend_that_leads_through_something_is_refused(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "play", motion="long_left")
+        code, message = await refused(registry, "play", motion="far", on_busy="queue", blend_s=0.9)
+        await ask(registry, "stop")
+    assert code == "INVALID_MOTION"
+    assert "'post' and 'left_finger' are " in message
+
+
+async def test_what_would_take_over_from_what_moves_begins_from_rest(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        first = (await ask(registry, "play", motion="long_left"))["goal_id"]
+        await rig.until_state("playing")
+        second = (await ask(registry, "play", motion="nod", on_busy="blend"))["goal_id"]
+        results = [(await rig.result_of(goal))["code"] for goal in (first, second)]
+    assert results == ["PREEMPTED", "SUCCESSFUL"]
+    assert "stopping" in {data["state"] for data in rig.reports_on("state")}
+
+
+async def test_a_way_to_park_that_leads_through_something_is_not_gone(rig: Rig) -> None:
+    rig.robot |= {"on_end": "park", "poses": {"park": {"left": 1.0}}}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        played = (await ask(registry, "play", motion="nod"))["goal_id"]
+        assert (await rig.result_of(played))["follows"] == "park"
+        parked = await rig.until("result", lambda data: data["motion"] == "park")
+    assert parked["code"] == "INVALID_GOAL"
+    assert parked["message"].startswith("park: on the way to or from its rows, 'post' and 'left_finger' are ")
+
+
+async def test_a_robot_parks_after_a_motion_and_on_exit(rig: Rig) -> None:
+    rig.robot |= {"on_end": "park", "on_exit": "park", "poses": {"park": {"left": 0.1}}}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        played = (await ask(registry, "play", motion="nod"))["goal_id"]
+        await rig.result_of(played)
+        assert (await rig.until("result", lambda data: data["motion"] == "park"))["code"] == "SUCCESSFUL"
+        await go(rig, registry, left=0.3)
+    assert read_trace(rig.folder / "trace.npy")["position"][-1, 0] == pytest.approx(0.1, abs=1e-6)
+
+
+async def test_a_seek_goes_where_the_way_is_clear(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        goal_id = (await ask(registry, "play", motion="long_left"))["goal_id"]
+        await rig.until_state("playing")
+        answer = await ask(registry, "seek", time=5.9)
+        assert answer["goal_id"] == goal_id
+        assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
+
+
+# -- while it is looked at ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def slow_look(monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Let each look at a way take until the event is set."""
+    go_on, look = Event(), CollisionCheck.of_way
+
+    def slowly(self: CollisionCheck, way: Any, meanwhile: Any, joint_map: Any) -> Any:
+        while not go_on.is_set():
+            time.sleep(0.01)  # others go on meanwhile
+        return look(self, way, meanwhile, joint_map)
+
+    monkeypatch.setattr(CollisionCheck, "of_way", slowly)
+    return go_on
+
+
+async def test_the_daemon_goes_on_while_a_way_is_looked_at(rig: Rig, slow_look: Event) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        asked = asyncio.create_task(ask(registry, "goto", joints={"left": 0.3}))
+        for _ in range(5):
+            assert (await ask(registry, "status"))["goals"] == []
+            await asyncio.sleep(0.01)
+        assert not asked.done()
+        slow_look.set()
+        assert (await rig.rest_after((await asked)["goal_id"]))["code"] == "SUCCESSFUL"
+
+
+async def test_a_stop_while_it_is_looked_at_holds(rig: Rig, slow_look: Event) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        asked = asyncio.create_task(refused(registry, "goto", joints={"left": 0.3}))
+        await asyncio.sleep(0.05)
+        await ask(registry, "stop")
+        assert (await asked)[0] == "CANCELED"
+        slow_look.set()
+        await rig.has_held()
+        assert (await ask(registry, "status"))["state"] == "idle"
+    assert not moved(rig)
+
+
+# -- without a daemon ---------------------------------------------------------------------------------------
+
+
+def test_a_dry_run_refuses_as_a_daemon_does(rig: Rig) -> None:
+    settings = load_settings(rig.config)
+    assert run_dry(settings, "arm", PlayRequest(motion="nod")).result["code"] == "SUCCESSFUL"
+    for motion, says in (("close", "links 'left_finger'"), ("far", "on the way to or from its rows, 'post'")):
+        with pytest.raises(RequestError) as refusal:
+            run_dry(settings, "arm", PlayRequest(motion=motion))
+        assert str(refusal.value).startswith(f"{motion}: {says}")
