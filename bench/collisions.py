@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.daemon.physics.sweep import JointPath, sweep
+from motiond.daemon.physics.sweeping import JointPath, sweep
 from motiond.formats import load_robot
 from motiond.formats.model import pchip_slopes
 from tests.daemon.physics.robots import ARM, clearance_of, humanoid

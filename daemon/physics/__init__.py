@@ -6,7 +6,7 @@
 - `simulation`: the world as simulated actuators move it
 - `robot`: a robot that MuJoCo has loaded, in any posture
 - `clearance`: how near its links come to each other there, and to what stands around
-- `sweep`: and along a whole path
+- `sweeping`: and along a whole path
 - `reach`: how far that may change, while joints move
 - `dynamics`: what efforts its motions take
 - `workspace`: the shapes of a configured workspace
@@ -19,7 +19,7 @@ from .extra import PhysicsError, load_mujoco
 from .robot import PhysicalRobot
 from .simulation import simulated_surroundings, with_physics
 from .surroundings import Surrounding
-from .sweep import TOLERANCE_M, Canceled, Encounter, JointPath, Swept, nearing, sweep
+from .sweeping import TOLERANCE_M, Canceled, Encounter, JointPath, Swept, nearing, sweep
 from .workspace import walls_of, workspace_shapes
 from .world import PhysicalJoint, World, make_world
 

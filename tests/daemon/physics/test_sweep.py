@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from motiond.daemon.physics.sweep import TOLERANCE_M, Canceled, JointPath, sweep
+from motiond.daemon.physics.sweeping import TOLERANCE_M, Canceled, JointPath, sweep
 from motiond.formats import load_robot
 from motiond.formats.model import pchip_slopes, spline_slopes
 from tests.daemon.physics.robots import ARM, clearance_of, crane, humanoid, postures
