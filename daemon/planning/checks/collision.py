@@ -1,9 +1,9 @@
 """Whether a robot's links keep clear of each other, and of where they must not be, before it moves.
 
-Each row counts, and the curve between rows (`physics.sweeping`). Of a motion, the library looks at the pairs of
-links whose distance its own joints make; the others depend on where the robot holds joints that it does not
-move, and are looked at before it begins. A way may begin within the margin, and leads out of it: until a pair
-is, it must not come nearer.
+Each row counts, and the curve between rows (`physics.sweeping`). Of a motion, the library looks at the pairs
+of links whose distance its own joints make; the others depend on where the robot holds joints that it does
+not move, and are looked at before it begins. A way may begin within the margin, and leads out of it: until a
+pair is, it must not come nearer.
 """
 
 from __future__ import annotations
