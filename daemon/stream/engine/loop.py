@@ -161,7 +161,7 @@ class StreamLoop:
         if not player.active and not self._layers.any:
             lateness_s = schedule.wait_at_rest(self.channel.fileno())
         elif schedule.looks > 1 and not self._look_around():
-            lateness_s = 0.0
+            lateness_s = max(0.0, self.clock.now() - schedule.deadline_s)  # so long the command has taken
         else:
             due, lateness_s = schedule.wait(paused=self._layers.is_paused)
             if due > 1:

@@ -11,7 +11,7 @@ import pytest
 
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
-from motiond.daemon.ipc.ring import SCALARS, RingReader, RingWriter
+from motiond.daemon.ipc.ring import COLUMN, SCALARS, RingReader, RingWriter
 from motiond.daemon.ipc.states import STATES, State
 from motiond.daemon.stream.engine.commands import CommandHandler
 from motiond.daemon.stream.engine.displacement import WaysBack
@@ -675,6 +675,21 @@ def test_a_driver_is_asked_for_feedback_no_faster_than_it_can_give_it(tmp_path: 
     read_s = np.diff([slow.row_s, *slow.driver.times_of("read")])
     assert 1 / 30.0 - 1e-9 <= read_s.min() <= read_s.max() < 3 / 30.0
     slow.close()
+
+
+def test_a_tick_between_two_rows_is_as_late_as_the_command_for_it_takes(
+    slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    obey = CommandHandler.obey
+
+    def slowly(*arguments: Any) -> None:
+        slow.clock.time_s += 0.003
+        obey(*arguments)
+
+    monkeypatch.setattr(CommandHandler, "obey", slowly)
+    slow.bench.channel.send(messages.Estop())
+    slow.result_between_rows()
+    assert slow.bench.reader.take()[-1, COLUMN["lateness_s"]] == pytest.approx(0.003)
 
 
 def test_an_emergency_stop_halts_a_slow_motion_before_its_next_row(slow: Slow) -> None:
