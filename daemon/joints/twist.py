@@ -1,16 +1,15 @@
 """How fast joints move so that a frame of the robot moves as it is asked to: resolved rates.
 
 A twist is the velocity of the frame's origin and its angular velocity. The joints' velocities are the least
-ones that give it, by the singular values of the Jacobian (Whitney, Resolved motion rate control, 1969). Near
-a singularity the part of a twist that needs fast joints is damped: Nakamura and Hanafusa, Inverse kinematic
-solutions with singularity robustness (1986), and, for each singular value by itself, Maciejewski and Klein,
-Numerical filtering for the operation of robotic manipulators through kinematically singular configurations
-(1988).
+ones that give it, by the singular values of the Jacobian (Whitney, Resolved motion rate control, 1969).
 
 What no joint may do slows the whole: the frame keeps its direction, and stands where a joint that it needs
 stands at its limit. Likewise it slows towards a singularity and stands before it, as by the hard stop of
-MoveIt Servo; away from there it may move. From twist to twist all joints' velocities change in step, within
-what they may accelerate.
+MoveIt Servo; where its twist leads out of one, it begins slowly, as joints have to be fast for little of it.
+From twist to twist all joints' velocities change in step, within what they may accelerate.
+
+In a singularity itself the Jacobian does not tell which way leads out, as that is a matter of second order:
+an elbow may bend to either side. So the way is looked for in postures beside it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from motiond.text import listed
 from .joint_map import moving_joints
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from motiond.formats import RobotModel
     from motiond.formats.arrays import Booleans, Floats
@@ -38,13 +37,13 @@ Component: TypeAlias = Literal["vx", "vy", "vz", "wx", "wy", "wz"]
 QUOTE = "'"
 SINGULAR = 1.0 / 30.0
 """The frame stands where its twist needs joints 30 times as fast as the best direction does, and would need
-them faster yet. Singular values below this share of the largest are damped."""
+them faster yet."""
 SINGULARITY = "singularity"
 SLOWS_S = 0.25
 """So long it takes at least to a limit or a singularity at the speed that it has: the nearer, the slower."""
 AHEAD_S = 1e-4
 """So far ahead it is looked whether a singularity comes nearer, and how the joints' velocities change."""
-FOR_THE_WAY = 0.5
+FOR_THE_WAY = 0.25
 """The share of accelerations that keeping to the line may need; the rest is for becoming faster or slower."""
 DEVIATION = 0.05
 """By so much of its speed the frame may come to move differently in `HELD_S`, as velocities are held."""
@@ -55,7 +54,20 @@ FIRST_S = 0.02
 """The first twist counts as if one of 0 had come so long before."""
 
 NO_VALUE = 1e-9
-"""Of the largest: a singular value that rounding leaves of 0, as of a way that no joint goes."""
+"""Of the largest: a singular value that rounding leaves of 0."""
+WITHIN = 1e-4
+"""A twist that needs joints 10,000 times as fast as the best direction, or more, is in a singularity."""
+ASIDE = 0.01
+"""So far from a singularity, in rad, it is looked for the way out."""
+LEAVES = 1.0
+"""A way leads out of a singularity where joints have left it after so many rad, all together."""
+STANDS = 0.05
+"""A twist of which less than this share is left looks for another way out of a singularity."""
+EVEN, FASTER = 0.01, 5.0
+"""Of what bends by more than this share in `HELD_S`, so many times is taken away, so that nothing is too fast
+while joints change their velocities."""
+RANK, POSTURES = 1e-6, 5
+"""Directions count that joints can move the frame in, by this share of the best, in one of some postures."""
 NEGLIGIBLE = 1e-4
 """Of its greatest speed: a joint at its limit that would hardly move does not keep the others from moving."""
 
@@ -83,21 +95,56 @@ class JointVelocities:
     slowed_by: str | None
 
 
+class _Solved(NamedTuple):
+    """Which velocities of joints (leaders,) give a twist in one posture.
+
+    - `solution`, `others`: all of them; those that no singularity needs
+    - `weakest`: those that move the frame least
+    - `margin`: how far the twist is from a singularity, 1 to 0: the least speed of joints that such a twist
+      could need, by that which it needs; one by the condition number of the Jacobian in its direction
+    - `is_singular`: whether the posture is in a singularity, of this twist or another one
+    """
+
+    solution: Floats
+    others: Floats
+    weakest: Floats
+    margin: float
+    is_singular: bool
+
+
 class _Resolved(NamedTuple):
     """What gives a twist in one posture.
 
     - `moves` (joints, leaders): velocities of all joints for those of the solution
-    - `rows` (components, leaders), `solution` (leaders,): turns beside ways by the frame's lever
+    - `rows` (components, leaders): turns beside ways by the frame's lever
     - `speed`: that is wanted, in rad/s
-    - `margin`: how far it is from a singularity, 1 to 0: the least speed of joints that such a twist could
-      need, by that which it needs; one by the condition number of the Jacobian in its direction
     """
 
     moves: Floats
     rows: Floats
     speed: float
-    solution: Floats
+    solved: _Solved
+
+
+class _Way(NamedTuple):
+    """How joints move a frame from a posture on.
+
+    - `velocities`, `change` (joints,): of all joints, and how these change
+    - `margin`, `nearer`: as of `_Solved`, and how that changes
+    - `bend`: by how much the frame's velocity changes in `HELD_S` if the joints keep theirs, as a share
+    """
+
+    velocities: Floats
+    change: Floats
     margin: float
+    nearer: float
+    bend: float
+
+
+class _Slowed(NamedTuple):
+    velocities: Floats
+    share: float
+    slowed_by: str | None
 
 
 class TwistMap:
@@ -154,6 +201,7 @@ class TwistMap:
         self._last_s: float | None = None
         self._moves, self._slides = _moves(joint_map, self._numbers)
         self._refuse_unmoved(joints)
+        self._rank = self._greatest_rank()
 
     def _refuse_unmoved(self, joints: Sequence[str]) -> None:
         try:
@@ -166,6 +214,12 @@ class TwistMap:
         moved = zip(self._map.joints, jacobian.any(axis=0), strict=True)
         movers = listed([name for name, moves in moved if moves], QUOTE) or "no joint"
         raise TwistError(f"{self._map.robot}: {problem}; what moves it is {movers}; choose another")
+
+    def _greatest_rank(self) -> int:
+        """Return in how many directions the joints can move the frame at once, in most postures."""
+        postures = np.random.default_rng(0).uniform(-1.0, 1.0, (POSTURES, len(self._map.joints)))
+        every = [self._rows(self._map.initial + posture)[1] for posture in postures]
+        return max(int(np.linalg.matrix_rank(rows, tol=RANK * np.linalg.norm(rows))) for rows in every)
 
     def next(self, positions: Floats, twist: Floats, now_s: float) -> JointVelocities:
         """Return the velocities of the joints that may move, on from those that it has returned last.
@@ -196,39 +250,74 @@ class TwistMap:
         velocities, share, slowed_by = self._within_limits(positions, twist)
         return JointVelocities(velocities[self._numbers], share, slowed_by)
 
-    def _within_limits(self, positions: Floats, twist: Floats) -> tuple[Floats, float, str | None]:
+    def _within_limits(self, positions: Floats, twist: Floats) -> _Slowed:
         now = self._resolved(positions, twist)
-        velocities = self._moves_of(now)
-        then = self._resolved(positions + AHEAD_S * velocities, twist)
-        change = (self._moves_of(then) - velocities) / AHEAD_S
-        nearer = (then.margin - now.margin) / AHEAD_S
-        bend = float(np.linalg.norm((then.rows - now.rows) @ now.solution)) / AHEAD_S
-        near = min(
-            self._share_to_singularity(velocities, now.margin, nearer),
-            DEVIATION * now.speed / max(bend * HELD_S, DEVIATION * now.speed, NEGLIGIBLE),
-        )
+        slowed = _Slowed(np.zeros(len(positions)), 0.0, SINGULARITY)
+        if now.solved.margin >= WITHIN:
+            slowed = self._slowed(positions, self._ahead(positions, twist, now))
+        if slowed.share < STANDS and now.solved.is_singular:
+            ways = [self._slowed(positions, way) for way in self._ways_out(positions, twist, now)]
+            slowed = max([slowed, *ways], key=lambda one: one.share)
+        return slowed
+
+    def _slowed(self, positions: Floats, way: _Way) -> _Slowed:
         shares = [
-            self._share(positions, velocities),
-            self._share_on_way(velocities, change),
-            (near, SINGULARITY),
+            self._share(positions, way.velocities),
+            self._share_on_way(way.velocities, way.change),
+            (self._share_at_singularity(way), SINGULARITY),
         ]
         share, slowed_by = min(shares, key=lambda found: found[0])
-        return (share * velocities, share, slowed_by) if share < 1.0 else (velocities, 1.0, None)
+        even = min(share, 1.0 / (1.0 + FASTER * max(share * way.bend - EVEN, 0.0)))
+        return _Slowed(even * way.velocities, even, slowed_by if share < 1.0 else None)
 
-    def _moves_of(self, resolved: _Resolved) -> Floats:
-        velocities: Floats = resolved.moves @ resolved.solution
-        return velocities
+    def _ahead(self, positions: Floats, twist: Floats, now: _Resolved) -> _Way:
+        solved = now.solved
+        ahead_s = AHEAD_S * min(max(solved.margin, WITHIN) / SINGULAR, 1.0) ** 2
+        velocities = now.moves @ solved.solution
+        then = self._resolved(positions + ahead_s * velocities, twist)
+        change = (then.moves @ then.solved.solution - velocities) / ahead_s
+        nearer = (then.solved.margin - solved.margin) / ahead_s
+        bend = float(np.linalg.norm((then.rows - now.rows) @ solved.solution)) / ahead_s
+        return _Way(velocities, change, solved.margin, nearer, bend * HELD_S / max(now.speed, NO_VALUE))
+
+    def _ways_out(self, positions: Floats, twist: Floats, now: _Resolved) -> Iterator[_Way]:
+        """Yield ways out of a singularity, as they are beside it.
+
+        That is where those joints go that move the frame least, to the middle of their ranges first, or those
+        that the twist moves at any rate.
+        """
+        weakest, others = now.moves @ now.solved.weakest, now.moves @ now.solved.others
+        if weakest @ self._from_middle(positions) > 0.0:
+            weakest = -weakest
+        for direction, is_own in ((weakest, False), (-weakest, False), (others, True)):
+            aside = _moved(positions, direction)
+            beside = self._resolved(aside, twist)
+            if beside.solved.is_singular:
+                continue
+            way = self._ahead(aside, twist, beside)
+            leads_out = way.nearer > 0.0 or (is_own and way.margin > SINGULAR)
+            then = self._resolved(_moved(positions, way.velocities), twist)
+            if leads_out and then.solved.margin > WITHIN:
+                yield way
+
+    def _from_middle(self, positions: Floats) -> Floats:
+        """Return how far joints are from the middle of their ranges; 0 of those without."""
+        middle = (self._map.limits.lower + self._map.limits.upper) / 2.0
+        return np.where(np.isfinite(middle), positions - middle, 0.0)
 
     def _resolved(self, positions: Floats, twist: Floats) -> _Resolved:
+        moves, rows, weights = self._rows(positions)
+        wanted = (weights * twist)[self._asked]
+        return _Resolved(moves, rows, float(np.linalg.norm(wanted)), _solved(rows, wanted, self._rank))
+
+    def _rows(self, positions: Floats) -> tuple[Floats, Floats, Floats]:
         pose, jacobian = self._jacobian(positions)
         axes = (pose if self._is_tool else self._model.base_pose)[:3, :3]
         along = np.vstack([axes.T @ jacobian[:3], axes.T @ jacobian[3:]])
         lever = _lever(jacobian)
         weights = np.repeat([1.0 / lever, 1.0], 3)
         moves = self._moves * np.where(self._slides, lever, 1.0)
-        rows = (weights[:, None] * along @ moves)[self._asked]
-        wanted = (weights * twist)[self._asked]
-        return _Resolved(moves, rows, float(np.linalg.norm(wanted)), *_damped(rows, wanted))
+        return moves, (weights[:, None] * along @ moves)[self._asked], weights
 
     def _jacobian(self, positions: Floats) -> tuple[Floats, Floats]:
         posture = np.zeros(self._model.dof)
@@ -258,13 +347,21 @@ class TwistMap:
         slowest = int(np.argmin(shares))
         return float(shares[slowest]), self._map.joints[slowest]
 
-    def _share_to_singularity(self, velocities: Floats, margin: float, change: float) -> float:
-        """Return how much of all velocities may be, so that the frame can stand before a singularity."""
-        if change >= 0.0:
-            return 1.0
-        left_s = max(margin - SINGULAR, 0.0) / -change
-        braking = np.sqrt(self._shares_of(FOR_THE_WAY * self._accelerations * left_s, np.abs(velocities)))
-        return float(min(left_s / SLOWS_S, braking.min()))
+    def _share_at_singularity(self, way: _Way) -> float:
+        """Return how much of all velocities may be, so that the frame can stand before a singularity.
+
+        And so that it keeps its direction while velocities are held; where it leaves a singularity, what it
+        deviates counts beside the speed that is wanted, as it is slow for a moment only.
+        """
+        straight = DEVIATION / max(way.bend, DEVIATION)
+        if way.nearer >= 0.0:
+            left = max(SINGULAR - way.margin, 0.0) * float(np.linalg.norm(way.velocities))
+            leaves = float(np.clip(2.0 - left / max(LEAVES * way.nearer, NO_VALUE), 0.0, 1.0))
+            return min(way.margin / SINGULAR, float(np.sqrt(straight)), leaves)
+        left_s = max(way.margin - SINGULAR, 0.0) / -way.nearer
+        allowed = FOR_THE_WAY * self._accelerations * left_s
+        braking = np.sqrt(self._shares_of(allowed, np.abs(way.velocities)))
+        return float(min(left_s / SLOWS_S, braking.min(), straight))
 
     def _shares_of(self, allowed: Floats, needed: Floats) -> Floats:
         return np.divide(allowed, needed, out=np.ones_like(needed), where=needed > allowed)
@@ -311,21 +408,22 @@ def _reached(last: Floats, whole: Floats, change: Floats) -> float:
     return float(np.clip(np.divide(forward, speed, out=np.ones_like(speed), where=moves), 0.0, 1.0).min())
 
 
-def _damped(rows: Floats, wanted: Floats) -> tuple[Floats, float]:
-    """Return the least x for which `rows @ x` is nearest to what is wanted, damped where rows are singular.
+def _moved(positions: Floats, direction: Floats) -> Floats:
+    """Return positions that are `ASIDE` further on in a direction."""
+    moved: Floats = positions + ASIDE * direction / max(float(np.linalg.norm(direction)), NO_VALUE)
+    return moved
 
-    And how far that is from a singularity, 1 to 0, which no damping touches.
 
-    A singular value below `SINGULAR` of the largest, s, counts as s + d² / s. d grows from 0 there to half of
-    that bound at s = 0, so that nothing jumps and no x is more than about `1 / SINGULAR` times the least.
+def _solved(rows: Floats, wanted: Floats, rank: int) -> _Solved:
+    """Return the least x for which `rows @ x` is nearest to what is wanted.
+
+    Only as many singular values count as most postures have; the others are of what no joint does.
     """
     left, values, right = np.linalg.svd(rows, full_matrices=False)
-    bound = SINGULAR * values[0]
-    damping = np.maximum(bound**2 - values**2, 0.0) / 4
-    denominators = values**2 + damping
-    gains = np.divide(values, denominators, out=np.zeros_like(values), where=denominators > 0)
-    parts = left.T @ wanted
-    solution: Floats = right.T @ (gains * parts)
-    is_some = values > NO_VALUE * values[0]
-    least, needed = np.linalg.norm(parts[is_some]), np.linalg.norm(parts[is_some] / values[is_some])
-    return solution, float(least / (values[0] * needed)) if needed > 0.0 else 1.0
+    is_some, across = values[:rank] > WITHIN * values[0], right[:rank].T
+    parts = left[:, :rank].T @ wanted
+    each = parts / np.maximum(values[:rank], NO_VALUE * values[0])
+    least, needed = np.linalg.norm(parts), np.linalg.norm(each)
+    margin = float(least / (values[0] * needed)) if needed > 0.0 else 1.0
+    others = across @ np.where(is_some, each, 0.0)
+    return _Solved(across @ each, others, across[:, -1], margin, not is_some.all())

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from .robot import Robot
 
 START = "send follow/start first"
+SAID_S = 0.2
+"""What slows a frame is said for so long at least."""
 WANTED = {"position": "positions", "velocity": "velocities", "twist": "twist"}
 """Which values targets have, by the mode of their follow."""
 
@@ -154,6 +156,13 @@ class FollowRequests:
             raise ValueError(f"it has {len(values)} values; {len(goal.joints)} joints are followed")
         return messages.Target(goal.goal_id, positions, velocities, _sent_at(request), time.time())
 
+    def _note_slowed(self, goal: FollowGoal, by: str | None) -> None:
+        """Report at once what slows a frame, but not as often as that may change."""
+        now_s = asyncio.get_running_loop().time()
+        if by != goal.slowed_by and now_s - goal.slowed_s >= SAID_S:
+            goal.slowed_by, goal.slowed_s = by, now_s
+            self._robot.report_state()
+
     def _velocities(self, goal: FollowGoal, twist_map: TwistMap, twist: Floats) -> list[float | None]:
         """Return what gives a frame a twist, where the robot is by the newest of its setpoints."""
         self._robot.read_records()
@@ -164,7 +173,7 @@ class FollowRequests:
             raise ValueError("where the robot is to be is not known yet")
         positions = np.where(np.isfinite(newest), newest, held)
         joints = twist_map.next(positions, twist, asyncio.get_running_loop().time())
-        goal.slowed_by = joints.slowed_by
+        self._note_slowed(goal, joints.slowed_by)
         return [*joints.velocities.tolist()]
 
 

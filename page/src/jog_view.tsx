@@ -65,7 +65,7 @@ function Armed({ robot, jog, joints }: { robot: Robot; jog: Jog; joints: Describ
         <input type="range" min={1} max={100} step={1} value={percent} aria-valuetext={`${percent} %, ${most}`} onInput={(event) => (jog.speed.value = Number(event.currentTarget.value) / 100)} />
         <span class="num">{percent} % <span class="unit">{most}</span></span>
       </label>
-      <p class={jog.ended.value ? "ended bad" : "hint"} role="status">{jog.ended.value || why || (jog.active.value ? "It moves while this is held." : "← and → move what is chosen, ↑ and ↓ choose.")}</p>
+      <p class={jog.ended.value ? "ended bad" : "hint"} role="status">{jog.ended.value || why || (jog.active.value ? heldUp(robot) || "It moves while this is held." : "← and → move what is chosen, ↑ and ↓ choose.")}</p>
       <ul class="pads">
         {rows.map((row) => <Pads key={row.name} robot={robot} jog={jog} row={row} chosen={chosen} isChosen={row.name === first} why={why} />)}
       </ul>
@@ -73,6 +73,13 @@ function Armed({ robot, jog, joints }: { robot: Robot; jog: Jog; joints: Describ
       <GamepadPart robot={robot} jog={jog} />
     </>
   );
+}
+
+/** What slows the frame that is jogged, or keeps it standing; '' where nothing does. */
+function heldUp(robot: Robot): string {
+  const by = robot.state.value?.follow?.slowed_by;
+  if (!by) return "";
+  return by === "singularity" ? "It is at a singularity, where joints cannot keep up: jog another way, or move a joint." : `The limits of ${by} hold it up: jog another way.`;
 }
 
 function rowOf(robot: Robot, joint: DescribedJoint, column: number): Row {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -36,7 +37,9 @@ class FollowGoal(Goal):
     twist : TwistMap or None
         What makes velocities of joints of twists.
     slowed_by : str or None
-        The joint that slowed the last twist.
+        The joint that slows twists, or "singularity".
+    slowed_s : float
+        Since when, on the event loop's clock.
     dropped, refused : int
         Targets that were not passed on, as newer ones came at once, or as they are none of this follow.
     followed : Followed or None
@@ -53,6 +56,7 @@ class FollowGoal(Goal):
     stop_s: float
     twist: TwistMap | None = None
     slowed_by: str | None = None
+    slowed_s: float = -math.inf
     dropped: int = 0
     refused: int = 0
     followed: Followed | None = None

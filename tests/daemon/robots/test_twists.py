@@ -127,6 +127,18 @@ async def test_it_stands_at_a_joints_limit_which_the_state_names_and_comes_back(
     keeps_limits(tool.setpoints())
 
 
+async def test_that_it_stands_before_a_singularity_is_reported_at_once(tool: Tool) -> None:
+    goal_id = await tool.follow(free=[])
+    up = [0.0, 0.0, 0.3, 0.0, 0.0, 0.0]
+    while (by := tool.status()["follow"]["slowed_by"]) is None:
+        await tool.move(goal_id, up, 0.02)
+    assert tool.rig.reports_on("state")[-1]["follow"]["slowed_by"] == by
+    await tool.move(goal_id, up, 3.0)
+    assert tool.rig.reports_on("state")[-1]["follow"]["slowed_by"] == "singularity"
+    await tool.stop(goal_id)
+    keeps_limits(tool.setpoints())
+
+
 async def test_what_cannot_be_moved_is_refused_by_name(tool: Tool) -> None:
     code, message = await refused(tool.registry, "follow/start", mode="twist", frame="tol")
     assert code == "INVALID_REQUEST"
