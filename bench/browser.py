@@ -55,7 +55,7 @@ def main(seconds: float = SECONDS) -> None:
 
 async def _measure(seconds: float) -> None:
     with tempfile.TemporaryDirectory() as name:
-        os.environ["XDG_CACHE_HOME"] = name  # a benchmark leaves nothing in the user's cache
+        os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = name  # nothing is left behind
         rig = _rig(Path(name))
         with running_daemon(rig.config):
             await _look(rig, seconds)

@@ -93,7 +93,7 @@ def main(seconds: float = SECONDS) -> None:
 async def _measure(seconds: float) -> Figures:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        os.environ["XDG_CACHE_HOME"] = name  # a benchmark leaves nothing in the user's cache
+        os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = name  # nothing is left behind
         mosquitto = Mosquitto(free_port(), folder)
         await mosquitto.start()
         try:

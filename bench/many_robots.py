@@ -118,7 +118,7 @@ class Layout:
 @asynccontextmanager
 async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
     """Run a fleet, from all robots on line to all shut down."""
-    os.environ["XDG_CACHE_HOME"] = str(folder)  # a benchmark leaves nothing in the user's cache
+    os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = str(folder)  # nothing is left behind
     settings = load_settings(configuration(folder, layout))
     hub = ReportHub()
     async with AsyncExitStack() as stack:

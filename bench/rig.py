@@ -59,7 +59,7 @@ class PlayingRobot:
 @asynccontextmanager
 async def playing_robot(folder: Path, rows: NDArray[Any], rate_hz: int) -> AsyncIterator[PlayingRobot]:
     """Play rows (ticks, joints) on simulated actuators, with telemetry to a mosquitto."""
-    os.environ["XDG_CACHE_HOME"] = str(folder)  # a benchmark leaves nothing in the user's cache
+    os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = str(folder)  # nothing is left behind
     rig = simulated_robot(folder, "motion", rows, rate_hz)
     mosquitto = Mosquitto(free_port(), folder)
     rig.daemon["mqtt"] = {"broker": mosquitto.settings.broker}
