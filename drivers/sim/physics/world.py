@@ -168,29 +168,28 @@ class World:
             for values in (model.dof_damping, model.dof_frictionloss, model.dof_armature)
         )
         self.is_damped: Booleans = self._damping > 0.0
-        self._followers = self._in_order(self._find_followers())
+        self._followers = self._find_followers()
         self._take_limits()
         self._weigh_joints()
 
-    def _find_followers(self) -> dict[int, Follower]:
-        """Return by joint what equalities let follow another joint, or hold."""
-        model = self.model
-        found = {}
-        for row in np.flatnonzero(model.eq_type == self._mujoco.mjtEq.mjEQ_JOINT):
+    def _find_followers(self) -> tuple[Follower, ...]:
+        """Return what equalities let follow the actuators' joints, each after its leader, or hold."""
+        model, driven = self.model, set(self._joints.tolist())
+        rules = {}
+        for row in np.flatnonzero(model.eq_type == self._mujoco.mjtEq.mjEQ_JOINT).tolist():
             joint, leader = int(model.eq_obj1id[row]), int(model.eq_obj2id[row])
-            model.eq_solref[row], model.eq_solimp[row] = STIFF, HARD
-            if joint in self._joints and leader >= 0:  # two motors keep in step by themselves
+            if joint in driven and leader >= 0:  # two motors keep in step by themselves
                 model.eq_active0[row] = False
             else:
-                found[joint] = Follower(joint, leader, model.eq_data[row, :5].copy())
-        return found
-
-    def _in_order(self, found: dict[int, Follower]) -> tuple[Follower, ...]:
-        """Sort followers so that each comes after the one that it follows."""
-        ordered: list[Follower] = []
-        while ready := [joint for joint, follower in found.items() if follower.leader not in found]:
-            ordered += [found.pop(joint) for joint in ready]
-        return tuple(ordered)
+                rules[joint] = row, Follower(joint, leader, model.eq_data[row, :5].copy())
+        found: list[Follower] = []
+        known = {-1, *driven}
+        while ready := [joint for joint, (_, follower) in rules.items() if follower.leader in known]:
+            for row, follower in map(rules.pop, ready):
+                model.eq_solref[row], model.eq_solimp[row] = STIFF, HARD
+                found.append(follower)
+                known.add(follower.joint)
+        return tuple(found)
 
     def _take_limits(self) -> None:
         model, joints = self.model, self._joints

@@ -79,6 +79,23 @@ def test_gains_are_for_the_largest_inertia_of_any_posture(clock: Clock) -> None:
     assert 0.9 * (upper + fore) < stretched.mujoco.inertia[0] < 1.2 * (upper + fore)
 
 
+@pytest.mark.parametrize("frequency_hz", [1, 30, 500])
+def test_servos_of_any_frequency_are_stable_also_where_the_arm_is_folded(
+    clock: Clock, frequency_hz: float
+) -> None:
+    folded = Mechanism(
+        clock,
+        ARM,
+        ["shoulder", "elbow"],
+        holds=True,
+        natural_frequency_hz=frequency_hz,
+        initial={"elbow": 3.0},
+    )
+    folded.play([0.1, 2.9], 1.0)
+    folded.play([0.1, 2.9], 2.0)
+    assert np.abs(folded.state.velocity).max() < (0.5 if frequency_hz == 1 else 1e-6)
+
+
 def test_a_chosen_inertia_is_what_gains_are_made_of(clock: Clock) -> None:
     soft = beam(clock, holds=True, inertia=0.2, natural_frequency_hz=5)
     sag = soft.read(3.0)[0]
@@ -213,6 +230,20 @@ def test_joints_with_motors_of_their_own_follow_by_these_alone(clock: Clock) -> 
     pair = Mechanism(clock, PAIR, ["beam", "other"], holds=True, others=FOLLOWS)
     pair.play([0.3, 0.7], 1.0)
     np.testing.assert_allclose(pair.state.position, [0.3, 0.7], atol=2e-3)
+
+
+def test_what_follows_in_a_scene_is_left_to_it(clock: Clock) -> None:
+    hinge = '<joint name="{}" axis="1 0 0" range="-0.3 0.3"/>'
+    door = f'<body pos="0 {{}} 3">{hinge}<geom size="{{}}" pos="0 0.3 0"/></body>'
+    rule = '<equality><joint joint1="right" joint2="left" polycoef="0 -1 0 0 0"/></equality>'
+    doors = door.format(5, "left", 0.2) + door.format(7, "right", 0.1)
+    room = Mechanism(clock, LIFT + doors, ["lift"], holds=True, others=rule)
+    room.read(1.0)
+    left, right = (room.mujoco.data.joint(name).qpos[0] for name in ("left", "right"))
+    assert -0.32 < left < 0.0 < right < 0.32
+    room.inject("displaced", by=0.1)
+    room.read(0.0)
+    assert room.mujoco.data.joint("left").qpos[0] == left
 
 
 def test_what_is_held_in_the_description_stays_there(clock: Clock) -> None:
