@@ -13,8 +13,9 @@ from .registry import MotionWriter, RobotWriter, motion_writers, robot_writers
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
+    from .arrays import Floats
     from .io.xml.tree import Xml
     from .model.motion import Motion
     from .model.robot import RobotModel
@@ -100,7 +101,7 @@ def dump_robot(
     return _writer(target, format, "robot", robot_writers()).dump(model, target, drop=drop)
 
 
-def mjcf_document(model: RobotModel) -> tuple[Xml, RobotModel]:
+def mjcf_document(model: RobotModel, hulls: Mapping[Path, Floats]) -> tuple[Xml, RobotModel]:
     """Return a robot as MuJoCo loads it, and the robot of simple joints that it is.
 
     Its bodies have the names of links, its joints those of the second robot's, of which some may follow
@@ -110,11 +111,13 @@ def mjcf_document(model: RobotModel) -> tuple[Xml, RobotModel]:
     ----------
     model : RobotModel
         No joint closes a loop or is a gearbox, what is free hangs on the world, only what does not move has
-        planes, and meshes are STL or OBJ.
+        planes, and meshes are STL or OBJ, or have hulls.
+    hulls : mapping of Path to ndarray, shape (n, 3)
+        Points whose convex hull stands for a mesh, by the mesh's path.
     """
     from .mjcf import document  # noqa: PLC0415 - as formats are: when it is needed
 
-    return document(model)
+    return document(model, hulls)
 
 
 def _writer(path: Path, name: str | None, kind: str, writers: Iterable[W]) -> W:

@@ -7,18 +7,15 @@ knows no shapes, with derived ones. A link with a mass and no moments of inertia
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.formats import BadText
-from motiond.formats.io import STL_HEAD_BYTES, STL_TRIANGLE_BYTES, open_mesh, refuse_damaged
 from motiond.formats.model import derived_shapes
 
 if TYPE_CHECKING:
-    from motiond.formats import Link, Mesh, RobotModel, Shape
+    from motiond.formats import Link, RobotModel, Shape
     from motiond.formats.arrays import Floats
 
 # Of what has a mass and no shape: near that of actuators.
@@ -36,26 +33,6 @@ def with_touching_shapes(model: RobotModel) -> RobotModel:
         kept = tuple(replace(one, role="collision") for one in shapes if not one.size_fault())
         links.append(replace(link, shapes=kept))
     return replace(model, links=tuple(links))
-
-
-def unreadable(mesh: Mesh) -> str:
-    """Return why MuJoCo does not read a mesh, and what helps; '' where it does."""
-    if mesh.format not in {"stl", "obj"}:
-        return f"'{mesh.path.name}' is neither STL nor OBJ; convert it, or give the link a collision shape"
-    try:
-        refuse_damaged(mesh)
-        if mesh.format == "stl" and _is_text(mesh):
-            return f"'{mesh.path.name}' is STL in text, and MuJoCo reads binary STL; save it as such"
-    except BadText as error:
-        return f"{error.reason}; {error.hint}"
-    return ""
-
-
-def _is_text(mesh: Mesh) -> bool:
-    """Whether an STL file is as long as no binary one with its number of triangles."""
-    with open_mesh(mesh) as file:
-        head, size = file.read(STL_HEAD_BYTES), os.fstat(file.fileno()).st_size
-    return size < STL_HEAD_BYTES + STL_TRIANGLE_BYTES * int.from_bytes(head[-4:], "little")
 
 
 def with_inertias(model: RobotModel) -> RobotModel:

@@ -17,7 +17,7 @@ from motiond.formats import FormatError, Link, Mesh, RobotModel, Shape, Source, 
 from motiond.formats.io import SizeBound
 from motiond.formats.model import ellipsoid
 
-from .bodies import unreadable, with_touching_shapes
+from .bodies import with_touching_shapes
 from .extra import PhysicsError, load_mujoco
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.formats.arrays import Floats
+
+    from .hulls import Hulls
 
 FLOOR, SCENE = "floor", "scene"
 DESCRIPTIONS = frozenset({".urdf", ".sdf", ".world", ".hrdf", ".skel"})
@@ -59,13 +61,19 @@ def add_floor(root: Any) -> Surrounding:
     return floor
 
 
-def add_workspace(root: Any, shapes: Iterable[tuple[str, Shape]]) -> list[Surrounding]:
-    """Add shapes by name; their poses are in the world's frame, and planes have no end."""
+def add_workspace(
+    root: Any, robot: str, shapes: Iterable[tuple[str, Shape]], hulls: Hulls
+) -> list[Surrounding]:
+    """Add shapes by name; their poses are in the world's frame, and planes have no end.
+
+    Raises `PhysicsError` if one of their meshes cannot be read.
+    """
     found = [
         Surrounding("workspace", name, replace(shape, role="collision", size=shape.size or _size_of(shape)))
         for name, shape in shapes
     ]
-    _add_shapes(root, root.find("worldbody"), found)
+    _refuse_meshes(f"{robot}: workspace", found, hulls)
+    _add_shapes(root, root.find("worldbody"), found, hulls)
     return found
 
 
@@ -73,7 +81,7 @@ def _size_of(shape: Shape) -> tuple[float, ...]:
     return (ENDLESS_M, ENDLESS_M) if shape.kind == "plane" else ()
 
 
-def add_scene(root: Any, robot: str, path: Path) -> list[Surrounding]:
+def add_scene(root: Any, robot: str, path: Path, hulls: Hulls) -> list[Surrounding]:
     """Add what a file describes.
 
     Raises `PhysicsError` if it cannot be read, if there are too many shapes in it, or if it is MJCF and
@@ -86,11 +94,9 @@ def add_scene(root: Any, robot: str, path: Path) -> list[Surrounding]:
         found = [one for model in load_robots(path) for one in _standing(model)]
     except FormatError as error:
         raise PhysicsError(f"{robot}: scene {error}") from error
-    problems = [reason for one in found if one.shape.mesh and (reason := unreadable(one.shape.mesh))]
-    if problems:
-        raise PhysicsError(f"{robot}: scene {path}: MuJoCo cannot read one of its meshes; {problems[0]}")
     _refuse_crowds(robot, path, len(found))
-    _add_shapes(root, root.find("worldbody"), found)
+    _refuse_meshes(f"{robot}: scene {path}", found, hulls)
+    _add_shapes(root, root.find("worldbody"), found, hulls)
     return found
 
 
@@ -104,10 +110,16 @@ def _standing(model: RobotModel) -> Iterator[Surrounding]:
             yield Surrounding("scene", name, replace(shape, pose=places[link.name] @ shape.pose))
 
 
-def _add_shapes(root: Any, body: Any, found: Sequence[Surrounding]) -> None:
+def _refuse_meshes(subject: str, found: Sequence[Surrounding], hulls: Hulls) -> None:
+    for one in found:
+        if one.shape.mesh and (reason := hulls.refusal(one.shape.mesh)):
+            raise PhysicsError(f"{subject}: MuJoCo cannot read mesh '{one.shape.mesh.path.name}'; {reason}")
+
+
+def _add_shapes(root: Any, body: Any, found: Sequence[Surrounding], hulls: Hulls | None = None) -> None:
     """Add shapes to a body that does not move."""
     link = Link("all", shapes=tuple(one.shape for one in found))
-    part, _ = mjcf_document(RobotModel("", "", "", (), (link,), (), link.name))
+    part, _ = mjcf_document(RobotModel("", "", "", (), (link,), (), link.name), hulls.points if hulls else {})
     for geom, one in zip([*part.iterfind("worldbody//geom")], found, strict=True):
         geom.set("name", one.name)
         if "mesh" in geom.attrib:

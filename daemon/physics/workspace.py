@@ -11,8 +11,8 @@ from motiond.formats import BadText, Shape, Source
 from motiond.formats.io import find_mesh, pose_of_angles
 from motiond.formats.model import turned_to
 
-from .bodies import unreadable
 from .extra import PhysicsError
+from .hulls import Hulls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,6 +64,6 @@ def _mesh(robot: str, settings: WorkspaceSettings) -> Mesh:
         mesh = find_mesh(Source(settings.mesh or Path()))
     except BadText as error:
         raise PhysicsError(f"{subject}: {error}") from error
-    if reason := unreadable(mesh):
+    if reason := Hulls(robot).refusal(mesh):
         raise PhysicsError(f"{subject}: mesh cannot be read; {reason}")
     return mesh

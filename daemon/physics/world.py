@@ -16,8 +16,9 @@ from lxml import etree
 from motiond.formats import Mimic, mjcf_document
 
 from ..joints import with_payload
-from .bodies import unreadable, with_inertias, with_touching_shapes
+from .bodies import with_inertias, with_touching_shapes
 from .extra import PhysicsError
+from .hulls import Hulls
 from .surroundings import add_floor, add_scene, add_workspace
 
 if TYPE_CHECKING:
@@ -106,8 +107,10 @@ def make_world(
     if problems := [*_wrong_joints(robot, model)]:
         raise PhysicsError("\n".join(problems))
     physical = with_inertias(with_touching_shapes(_without_gears(_with_own_mimics(model, joint_map))))
-    root, simple = mjcf_document(with_payload(robot, physical, payload) or physical)
-    problems += _wrong_shapes(robot, simple)
+    hulls = Hulls(robot)
+    problems += _wrong_meshes(robot, physical, hulls)
+    root, simple = mjcf_document(with_payload(robot, physical, payload) or physical, hulls.points)
+    problems += _moving_planes(robot, simple)
     if needs_masses:
         problems += _without_mass(joint_map, simple)
     if problems:
@@ -115,8 +118,8 @@ def make_world(
     etree.SubElement(root, "option", gravity=f"0 0 -{STANDARD_GRAVITY}")
     _let_pass(root)
     surroundings = [add_floor(root)] if floor else []
-    surroundings += add_scene(root, robot, scene) if scene else []
-    surroundings += add_workspace(root, workspace)
+    surroundings += add_scene(root, robot, scene, hulls) if scene else []
+    surroundings += add_workspace(root, robot, workspace, hulls)
     ratios = {joint.name: joint.gear_ratio for joint in model.joints}
     joints = tuple(_physical_joints(simple, joint_map, ratios))
     return World(robot, etree.tostring(root, encoding="unicode"), joints, tuple(surroundings))
@@ -221,15 +224,20 @@ def _wrong_joints(robot: str, model: RobotModel) -> Iterator[str]:
         carried.add(joint.child)
 
 
-def _wrong_shapes(robot: str, simple: RobotModel) -> Iterator[str]:
-    for link in simple.links:
-        moves = any(joint.coordinates for joint in _way_down(simple, link.name))
+def _wrong_meshes(robot: str, model: RobotModel, hulls: Hulls) -> Iterator[str]:
+    for link in model.links:
         for shape in link.shapes:
-            if shape.kind == "plane" and moves:
-                reason, hint = "MuJoCo has planes on what does not move", "give it a flat box"
-                yield f"{robot}: link '{link.name}' has a plane; {reason}; {hint}"
-            elif shape.mesh is not None and (reason := unreadable(shape.mesh)):
-                yield f"{robot}: link '{link.name}' has a mesh that MuJoCo cannot read; {reason}"
+            if shape.mesh is not None and (reason := hulls.refusal(shape.mesh)):
+                what = f"mesh '{shape.mesh.path.name}' of link '{link.name}'"
+                yield f"{robot}: MuJoCo cannot read {what}; {reason}"
+
+
+def _moving_planes(robot: str, simple: RobotModel) -> Iterator[str]:
+    for link in simple.links:
+        has_plane = any(shape.kind == "plane" for shape in link.shapes)
+        if has_plane and any(joint.coordinates for joint in _way_down(simple, link.name)):
+            reason, hint = "MuJoCo has planes on what does not move", "give it a flat box"
+            yield f"{robot}: link '{link.name}' has a plane; {reason}; {hint}"
 
 
 def _without_mass(joint_map: JointMap, simple: RobotModel) -> Iterator[str]:

@@ -5,6 +5,7 @@
 - `resources`: where models and meshes are that a URI names
 - `resource_folders`: where the environment has them
 - `mesh_file`: files of meshes, which nobody reads before they are to be seen
+- `mesh_corners`: the corners in them
 - `beginning`: the beginning of a file, whichever UTF it is in, and what it shows
 - `foreign`: files of other formats, known by how they begin
 - `xml`: XML, read safely and with the line of everything
@@ -15,7 +16,8 @@
 """
 
 from .foreign import HEBI_CONFIG, Foreign, foreign_format
-from .mesh_file import STL_HEAD_BYTES, STL_TRIANGLE_BYTES, find_mesh, open_mesh, refuse_damaged
+from .mesh_corners import is_text_stl, mesh_points
+from .mesh_file import find_mesh, open_mesh, refuse_damaged
 from .regular_file import open_regular
 from .ros2 import (
     JOINT_STATE,
@@ -38,8 +40,6 @@ __all__ = [
     "HEBI_CONFIG",
     "JOINT_STATE",
     "SCHEMA_ENCODING",
-    "STL_HEAD_BYTES",
-    "STL_TRIANGLE_BYTES",
     "STRING",
     "TF_MESSAGE",
     "Foreign",
@@ -55,6 +55,8 @@ __all__ = [
     "explained",
     "find_mesh",
     "foreign_format",
+    "is_text_stl",
+    "mesh_points",
     "nests_too_deeply",
     "open_mesh",
     "open_regular",

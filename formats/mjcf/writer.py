@@ -29,7 +29,7 @@ from ..model.poses import inverse_pose, quaternion_of
 from ..model.splitting import WORLD, Names, split, with_least_masses, with_names, without_world_link
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from ..arrays import Floats
@@ -50,22 +50,22 @@ def dump(model: RobotModel, path: Path, *, drop: Collection[str] = ()) -> tuple[
     """Write a robot, as `dump_robot` does."""
     found = prepared(model, path, TARGET, drop)
     ready, new = _without_world(with_least_masses(found.model))
-    write_xml(path, lambda: _Document(ready, found.between, path).root)
+    write_xml(path, lambda: _Document(ready, found.between, path, {}).root)
     return (
         *warnings_of(path, found),
         *renamed(path, "link", new, "MuJoCo's world has its name"),
     )
 
 
-def document(model: RobotModel) -> tuple[Xml, RobotModel]:
+def document(model: RobotModel, hulls: Mapping[Path, Floats]) -> tuple[Xml, RobotModel]:
     """Return a robot as a program has it that hands it to MuJoCo, and the robot of simple joints that it is.
 
-    Meshes have absolute paths. The robot has no joint that closes a loop and none of a kind that MuJoCo
-    lacks, and its shapes are such that MuJoCo has.
+    Meshes have absolute paths, or the points of their hulls, by their paths. The robot has no joint that
+    closes a loop and none of a kind that MuJoCo lacks, and its shapes are such that MuJoCo has.
     """
     found = split(without_world_link(model), TARGET.joints)
     ready, _ = _without_world(with_least_masses(found.model))
-    return _Document(ready, found.between, None).root, found.model
+    return _Document(ready, found.between, None, hulls).root, found.model
 
 
 def _lost_shape(shape: Shape, moves: bool) -> str | None:  # noqa: FBT001 - as `Target` asks
@@ -94,10 +94,13 @@ def _without_world(model: RobotModel) -> tuple[RobotModel, list[tuple[str, str]]
 class _Document:
     """The elements of a model, in which what is found later has its place."""
 
-    def __init__(self, model: RobotModel, between: Collection[str], path: Path | None) -> None:
+    def __init__(
+        self, model: RobotModel, between: Collection[str], path: Path | None, hulls: Mapping[Path, Floats]
+    ) -> None:
         self._model = model
         self._between = between
         self._path = path
+        self._hulls = hulls
         self._meshes: dict[tuple[str, tuple[float, ...]], str] = {}
         self._mesh_names = Names()
         self.root = etree.Element("mujoco", {"model": model.name})
@@ -226,7 +229,9 @@ class _Document:
         name = self._meshes.get((file, scale))
         if name is None:
             name = self._meshes[file, scale] = self._mesh_names.fresh(mesh.path.stem)
-            add(self._asset, "mesh", name=name, file=file, scale=numbers(*scale), inertia="shell")
+            hull = self._hulls.get(mesh.path)
+            what = {"file": file} if hull is None else {"vertex": numbers(*hull.ravel())}
+            add(self._asset, "mesh", name=name, scale=numbers(*scale), inertia="shell", **what)
         return name
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 import pytest
+import trimesh
 
 from motiond.daemon.config.robot import JointSettings, PayloadSettings
 from motiond.daemon.joints.joint_map import build_joint_map
@@ -191,7 +192,8 @@ def test_a_link_with_a_mass_alone_has_the_inertia_of_its_shapes() -> None:
 
 
 FREE = "it hangs on 'link1', and only the world carries such; fix it to its link"
-TEXT_STL = """solid arm
+FLAT = "at least 4 vertices required"
+FLAT_STL = """solid arm
 facet normal 0 0 1
 outer loop
 vertex 0 0 0
@@ -229,16 +231,19 @@ def refusal_of(link: Link) -> str:
     return str(caught.value)
 
 
+EXPORT = "its file is damaged or is not what its suffix says; export it again"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("arm.dae", "", "'arm.dae' is neither STL nor OBJ; convert it, or give the link a collision shape"),
-        ("arm.stl", TEXT_STL, "'arm.stl' is STL in text, and MuJoCo reads binary STL; save it as such"),
+        ("arm.dae", "odd", EXPORT),
         ("arm.stl", "odd", "its file is damaged, holds no triangles or is not STL; export it again"),
         ("arm.obj", None, "cannot be read: No such file or directory; check the file"),
+        ("arm.stl", FLAT_STL, f"it has no convex hull: {FLAT}; give the link a simple collision shape"),
     ],
 )
-def test_meshes_that_mujoco_cannot_read_are_refused(
+def test_meshes_that_mujoco_cannot_have_are_refused(
     tmp_path: Path, name: str, text: str | None, reason: str
 ) -> None:
     if text is not None:
@@ -246,7 +251,38 @@ def test_meshes_that_mujoco_cannot_read_are_refused(
     formats: dict[str, MeshFormat] = {".dae": "dae", ".stl": "stl", ".obj": "obj"}
     mesh = Mesh(tmp_path / name, formats[name[-4:]])
     link = Link("", 1.0, shapes=(Shape("mesh", mesh=mesh),))
-    assert refusal_of(link) == f"arm: link 'link1' has a mesh that MuJoCo cannot read; {reason}"
+    assert refusal_of(link) == f"arm: MuJoCo cannot read mesh '{name}' of link 'link1'; {reason}"
+
+
+def distances(mesh: Mesh) -> list[float]:
+    """Return how far a ball is from a mesh on the link before the last, in some postures."""
+    still = {"parent_pose": np.eye(4), "child_pose": np.eye(4)}
+    model = chain(*(joint_of(name, "revolute", **still) for name in "abc"), base_pose=np.eye(4))
+    pose = random_pose(np.random.default_rng(4))
+    ball = Shape("sphere", (0.05,), random_pose(np.random.default_rng(5)))
+    shapes = [(), (Shape("mesh", pose=pose, mesh=mesh, scale=(1, 2, 0.5)),), (), (ball,)]
+    links = tuple(replace(link, shapes=one) for link, one in zip(model.links, shapes, strict=True))
+    model = replace(model, links=links)
+    robot = PhysicalRobot(make_world(model, build_joint_map("arm", model, {})))
+    found = []
+    for positions in np.random.default_rng(1).uniform(-3, 3, (20, 3)):
+        robot.place(positions)
+        found.append(mujoco.mj_geomDistance(robot.model, robot.data, 0, 1, 10.0, np.empty(6)))
+    return found
+
+
+@pytest.mark.parametrize("format_", ["glb", "stl"])
+def test_other_meshes_touch_with_the_same_hull_as_one_that_mujoco_reads(
+    tmp_path: Path, format_: MeshFormat
+) -> None:
+    body = trimesh.creation.torus(0.3, 0.1, major_sections=20, minor_sections=12)
+    read, other = tmp_path / "binary.stl", tmp_path / "other"
+    read.write_bytes(body.export(file_type="stl"))
+    written = body.export(file_type="glb" if format_ == "glb" else "stl_ascii")
+    other.write_bytes(written if format_ == "glb" else written.encode())
+    expected = distances(Mesh(read, "stl"))
+    np.testing.assert_allclose(distances(Mesh(other, format_)), expected, rtol=0, atol=5e-5)
+    assert max(expected) - min(expected) > 0.01
 
 
 def test_a_mesh_of_which_mujoco_makes_no_hull_is_refused_by_its_name(tmp_path: Path) -> None:
