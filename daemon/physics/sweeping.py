@@ -13,7 +13,7 @@ exactly: Farin, Curves and Surfaces for CAGD (2002), chapter 4 (de Casteljau).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -220,21 +220,30 @@ class _Search:
     def _in_place(self, pairs: Indices, bounds: Floats, place: float) -> Booleans:
         look, needed = self._look, self._sought(self._least[pairs]) + bounds - TOLERANCE_M
         left: Booleans = look.gaps(pairs) < needed
-        for number in np.flatnonzero(left).tolist():
-            pair, reserve = int(pairs[number]), float(self._reserve[pairs[number]])
-            most_m = min(max(float(needed[number]), 0.0), FAR_M) + TOLERANCE_M
-            distance = look.distance(pair, most_m)
-            near = distance - reserve
-            if distance < most_m and near < min(self._least[pair], max(self._margin_m, self._best)):
-                self._note(pair, near, distance, place)
-            left[number] = distance - bounds[number] < self._sought(self._least[pair]) - TOLERANCE_M
+        near = np.flatnonzero(left)
+        rest = pairs[near], needed[near], bounds[near], self._reserve[pairs[near]]
+        for number, pair, most, bound, reserve in zip(
+            near.tolist(), *(one.tolist() for one in rest), strict=True
+        ):
+            most_m = min(max(most, 0.0), FAR_M) + TOLERANCE_M
+            distance, least = look.distance(pair, most_m), float(self._least[pair])
+            if distance < most_m and distance - reserve < min(least, max(self._margin_m, self._best)):
+                least = distance - reserve
+                self._note(pair, least, distance, place)
+            left[number] = distance - bound < self._sought_by(least) - TOLERANCE_M
         return left
 
-    def _sought(self, least: Any) -> Any:
-        """Return below which distance a pair would be news, by its least one so far."""
+    def _sought(self, least: Floats) -> Floats:
+        """Return below which distance each of some pairs would be news, by their least ones so far."""
         beyond = max(self._margin_m, SHARE * self._best)
         within = np.minimum(least, self._margin_m)
         return np.where(least < self._margin_m, within - COARSE_M - (1.0 - SHARE) * np.abs(within), beyond)
+
+    def _sought_by(self, least: float) -> float:
+        """Return the same for one."""
+        if least < self._margin_m:
+            return least - COARSE_M - (1.0 - SHARE) * abs(least)
+        return max(self._margin_m, SHARE * self._best)
 
     def _note(self, pair: int, near: float, distance: float, place: float) -> None:
         self._least[pair] = near
