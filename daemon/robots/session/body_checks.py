@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...planning import Extent, MotionLibrary
     from .goal import Goal
 
-WAY = "on the way to or from its rows"
+WAY = "on the way"
 LONGEST_REASON = 3_500  # of an answer, in characters
 KEPT = 100
 
