@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from motiond.drivers.sim import packed
 
 from .extra import PhysicsError, load_mujoco
+from .robot import PhysicalRobot
 from .world import make_world
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def with_physics(
         raise PhysicsError(f"{joint_map.robot}: `physics` is true; {reason}; {hint}")
     load_mujoco(f"{joint_map.robot}: `physics`")
     world = _world(options, model, joint_map, payload)
+    PhysicalRobot(world)  # what MuJoCo cannot load is to be known before there is a stream process
     filled = {key: options[key] for key in options if key not in {"floor", "scene"}}
     filled["physics"] = {"mjcf": _fitting(world), "joints": _moved(world, joint_map)}
     if isinstance(gravity := options.get("gravity"), dict):

@@ -203,6 +203,22 @@ def test_a_world_too_large_for_a_message_is_refused(tmp_path: Path, monkeypatch:
     )
 
 
+def test_what_mujoco_cannot_load_is_refused_before_a_stream_process_is_there(tmp_path: Path) -> None:
+    flat = np.zeros(1, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")]))
+    flat["corners"] = np.eye(3)
+    (tmp_path / "flat.stl").write_bytes(bytes(80) + np.uint32(1).tobytes() + flat.tobytes())
+    (tmp_path / "arm.urdf").write_text(
+        """<robot name="arm"><link name="base"/><link name="beam">
+        <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+        <collision><geometry><mesh filename="flat.stl"/></geometry></collision></link>
+        <joint name="lift" type="revolute"><parent link="base"/><child link="beam"/><axis xyz="0 1 0"/>
+        <limit lower="-1" upper="1" effort="9" velocity="1"/></joint></robot>"""
+    )
+    assert re.fullmatch(
+        "arm: MuJoCo cannot load the robot; .*flat.*", refused(tmp_path, model="arm.urdf", joints={})
+    )
+
+
 def test_a_part_of_a_robot_has_no_world(tmp_path: Path) -> None:
     parts = {
         "lower": {"type": "sim", "actuators": list(JOINTS[:3]), "physics": True},
