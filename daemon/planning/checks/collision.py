@@ -47,6 +47,7 @@ class CollisionCheck:
         self, clearance: Clearance, settings: CollisionSettings, around: Collection[str] = ()
     ) -> None:
         self._clearance, self._settings, self._around = clearance, settings, frozenset(around)
+        self.refuses_unseen = settings.on_violation == "reject"
         self._known: dict[bytes, Swept] = {}
         pairs = listed([f"{one} and {other}" for one, other in clearance.touching])
         self.notes: Sequence[str] = (
@@ -74,8 +75,10 @@ class CollisionCheck:
         places = [self._said(one, planned.rate_hz, frames) for one in swept.violations]
         return self._findings(places, swept.nearest, planned.rate_hz)
 
-    def of_held(self, track: Track, meanwhile: Meanwhile, _joint_map: JointMap) -> PlanFindings:
+    def of_held(self, track: Track, meanwhile: Meanwhile, joint_map: JointMap) -> PlanFindings:
         """Look at a motion that is about to begin, as `PlanCheck`."""
+        if lost := _unknown(track, meanwhile, joint_map):
+            return PlanFindings(refusals=lost)
         moved_by, driven = self._clearance.moved_by, track.driven
         reserve = self._reserve(track, meanwhile)
         is_open = moved_by[:, ~driven].any(axis=1) | (reserve > 0.0)
@@ -87,10 +90,12 @@ class CollisionCheck:
         said = [self._said(one, track.rate_hz) for one in swept.violations]
         return self._findings(said, swept.nearest, track.rate_hz)
 
-    def of_way(self, way: Track, meanwhile: Meanwhile, _joint_map: JointMap) -> PlanFindings:
+    def of_way(self, way: Track, meanwhile: Meanwhile, joint_map: JointMap) -> PlanFindings:
         """Look at an approach or a blend, as `PlanCheck`."""
         if not len(way.positions):
             return PlanFindings()
+        if lost := _unknown(way, meanwhile, joint_map):
+            return PlanFindings(refusals=lost)
         reserve = self._reserve(way, meanwhile)
         pairs = np.flatnonzero(self._moved(way, meanwhile))
         path, margin_m = _path_of(way, meanwhile.held), self._settings.margin_m
@@ -186,6 +191,13 @@ def _path_of(track: Track, held: Floats) -> JointPath:
     positions = np.where(track.driven, track.positions, held)
     slopes = np.where(track.driven, track.velocities / track.rate_hz, 0.0)
     return _path(positions, slopes, track.interpolation)
+
+
+def _unknown(track: Track, meanwhile: Meanwhile, joint_map: JointMap) -> tuple[str, ...]:
+    """Return that distances are unknown, for each joint that holds nobody knows where."""
+    lost = np.flatnonzero(~track.driven & ~np.isfinite(meanwhile.held))
+    problem, reason = "has no measured position", "how near links come is unknown; check the actuator"
+    return tuple(f"joint '{joint_map.joints[joint]}' {problem}; {reason}" for joint in lost)
 
 
 def _digest(path: JointPath, driven: Booleans) -> bytes:

@@ -180,6 +180,7 @@ class EffortCheck:
 
     name = "effort"
     notes: Sequence[str] = ()
+    refuses_unseen = False
 
     def __init__(self, dynamics: ByPowers, settings: EffortSettings) -> None:
         self._dynamics = dynamics

@@ -75,10 +75,12 @@ class PlanCheck(Protocol):
     """A check of planned motions, under whose `name` its findings stand.
 
     - `notes`: how it has understood the robot, for people
+    - `refuses_unseen`: whether nothing may move on a way that it has not looked at
     """
 
     name: str
     notes: Sequence[str]
+    refuses_unseen: bool
 
     def of_plan(self, planned: Plan, joint_map: JointMap, stopped: Callable[[], bool], /) -> PlanFindings:
         """Look at a motion; once it is `stopped`, what is found does not matter any more."""

@@ -52,6 +52,11 @@ class BodyChecks:
         """Whether there is anything to ask."""
         return bool(self._library.checks)
 
+    @property
+    def refuse_unseen(self) -> bool:
+        """Whether nothing may move on a way that was not looked at."""
+        return any(check.refuses_unseen for check in self._library.checks)
+
     def look(self, stretches: Sequence[Stretch], meanwhile: Meanwhile) -> list[tuple[Stretch, PlanFindings]]:
         """Return what is found of stretches, which takes as long as it takes the first time."""
         return [

@@ -616,7 +616,7 @@ class GoalPlanner:
         """
         if not isinstance(goal, MotionGoal) or goal.from_beyond:
             raise RequestError("INVALID_REQUEST", self._name, "it begins from rest")
-        if self._body.are_any:
+        if self._body.refuse_unseen:
             problem, reason = "it begins from rest", "its way from what moves cannot be looked at before"
             raise RequestError("INVALID_REQUEST", self._name, problem, reason)
         playback = goal.playback

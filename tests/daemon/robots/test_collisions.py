@@ -16,9 +16,12 @@ import pytest
 
 from motiond.daemon.api import PlayRequest, RequestError
 from motiond.daemon.config.settings import load_settings
+from motiond.daemon.joints import build_joint_map
+from motiond.daemon.physics import TOLERANCE_M, Clearance, make_world, walls_of
 from motiond.daemon.planning.checks import CollisionCheck
 from motiond.daemon.tools.dry_run import run_dry
 from motiond.drivers.sim.command_log import read_trace
+from motiond.formats import load_robot
 from tests.daemon.rig import Rig, ask, refused, write_seq
 
 if TYPE_CHECKING:
@@ -293,6 +296,32 @@ async def test_a_seek_goes_where_the_way_is_clear(rig: Rig) -> None:
         answer = await ask(registry, "seek", time=5.9)
         assert answer["goal_id"] == goal_id
         assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
+
+
+async def test_no_setpoint_of_what_is_accepted_is_within_the_margin(rig: Rig) -> None:
+    """Random postures, each gone to or refused; what refuses leaves the robot where it is."""
+    chosen, refusals = np.random.default_rng(7).uniform(-0.9, 0.9, (60, 2)), list[RequestError]()
+    rig.robot["approach"] = {"velocity": 3.0, "acceleration": 30.0, "jerk": 600.0}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        for left, right in chosen.tolist():
+            try:
+                await go(rig, registry, left=left, right=right)
+            except RequestError as refusal:
+                refusals.append(refusal)
+    assert {refusal.code for refusal in refusals} == {"INVALID_MOTION"}
+    assert all("links " in str(refusal) or "'post'" in str(refusal) for refusal in refusals)
+    assert 10 < len(refusals) < 50
+    settings = load_settings(rig.config).robots["arm"]
+    assert settings.collision is not None
+    model = load_robot(rig.folder / "pincers.urdf")
+    joint_map = build_joint_map("arm", model, {})
+    walls = walls_of("arm", settings.collision.workspace)
+    look = Clearance(make_world(model, joint_map, workspace=walls), joint_map).look()
+    setpoints = read_trace(rig.folder / "trace.npy")["position"]
+    rows = np.unique(setpoints[np.isfinite(setpoints).all(axis=1)], axis=0)
+    nearest = min(found.distance_m for row in rows if (found := look.nearest(row)) is not None)
+    assert 0.005 - TOLERANCE_M <= nearest < 0.02
 
 
 # -- while it is looked at ----------------------------------------------------------------------------------

@@ -91,6 +91,19 @@ def test_pairs_that_depend_on_joints_which_it_leaves_alone_are_looked_at_as_it_b
     assert low.about["distance_m"] < high.about["distance_m"]
 
 
+def test_nothing_is_taken_for_clear_while_a_joint_is_nobody_knows_where(folder: Path) -> None:
+    library = library_of(folder)
+    plan = entry(library, "swing").plan
+    assert plan is not None
+    (check,) = library.checks
+    held = library.joint_map.initial.copy()
+    held[1] = np.nan
+    for look in (check.of_way, check.of_held):
+        assert look(plan.track, Meanwhile(held, np.zeros(4)), library.joint_map).refusals == (
+            "joint 'nod' has no measured position; how near links come is unknown; check the actuator",
+        )
+
+
 def test_what_is_known_of_rows_is_not_looked_for_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = library_of(folder)
     before = entry(library, "lower").payload()["nearest"]
