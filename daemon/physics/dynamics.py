@@ -6,6 +6,7 @@ the dry friction, damping and springs of the description's joints.
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Dynamics:
-    """Inverse dynamics of a robot, in one thread at a time.
+    """Inverse dynamics of a robot; threads take turns, for as many rows as each asks for at once.
 
     Rows have all joints of the joint map, in rad or m, per second, per second squared. A joint that follows
     another, and has no actuator of its own, loads that of the other.
@@ -28,6 +29,7 @@ class Dynamics:
 
     def __init__(self, robot: PhysicalRobot, joint_map: JointMap) -> None:
         self._robot = robot
+        self._turn = Lock()
         self._mujoco = load_mujoco(joint_map.robot)
         model, dofs = robot.model, robot.dofs
         self._damping, self._friction = model.dof_damping[dofs], model.dof_frictionloss[dofs]
@@ -52,7 +54,8 @@ class Dynamics:
         columns, factors = self._robot.columns, self._robot.factors
         places = positions[:, columns] * factors + self._robot.offsets
         speeds = velocities[:, columns] * factors
-        still, whole = self._weigh_and_move(places, speeds, accelerations[:, columns] * factors)
+        with self._turn:
+            still, whole = self._weigh_and_move(places, speeds, accelerations[:, columns] * factors)
         moves = whole - still
         still += self._friction * np.sign(speeds) + self._stiffness * (places - self._relaxed)
         loads: Floats = np.stack((still, self._damping * speeds, moves)) @ self._to_loads

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -175,7 +174,7 @@ def _first_root(squares: Floats, continuous: float) -> float:
 class EffortCheck:
     """Holds efforts to the limits of joints, and their root mean square to what actuators bear for long.
 
-    - `dynamics`: of the robot and what it carries; used by one thread at a time
+    - `dynamics`: of the robot and what it carries
     """
 
     name = "effort"
@@ -185,7 +184,6 @@ class EffortCheck:
     def __init__(self, dynamics: ByPowers, settings: EffortSettings) -> None:
         self._dynamics = dynamics
         self._settings = settings
-        self._lock = Lock()
 
     def of_plan(self, planned: Plan, joint_map: JointMap, stopped: Callable[[], bool]) -> PlanFindings:
         """Look at a motion, as `PlanCheck`."""
@@ -195,17 +193,29 @@ class EffortCheck:
         return replace(found, about=_about(loads, joint_map, planned.rate_hz))
 
     def of_way(self, way: Track, meanwhile: Meanwhile, joint_map: JointMap) -> PlanFindings:
-        """Look at an approach or a blend, as `PlanCheck`; it is too short to be held to what lasts."""
+        """Look at an approach or a blend, as `PlanCheck`; it is too short to be held to what lasts.
+
+        A joint that bears more than its limit already where it begins may go on, as it may have to come down.
+        """
         if not len(way.positions):
             return PlanFindings()
-        rows = np.where(way.driven, way.positions, meanwhile.held)
-        loads = self._loads(rows, way.rate_hz, joint_map)
-        brief = replace(loads, rms_fits_to=np.full_like(loads.rms_fits_to, np.inf))
-        return self._found(brief, joint_map, way.rate_hz, 1.0)
+        loads = self._loads_of(way, meanwhile, joint_map)
+        begin = np.where(way.driven, way.positions[0], meanwhile.held)[None]
+        still = np.abs(self._dynamics.by_powers(begin, np.zeros_like(begin), np.zeros_like(begin))[0, 0])
+        fits_to = np.where(still > joint_map.limits.effort, np.inf, loads.fits_to)
+        brief = replace(loads, fits_to=fits_to, rms_fits_to=np.full_like(fits_to, np.inf))
+        return self._found(brief, joint_map, way.rate_hz)
 
-    def of_held(self, _track: Track, _meanwhile: Meanwhile, _joint_map: JointMap) -> PlanFindings:
-        """Leave a motion at what `of_plan` has found, with other joints where the description begins."""
-        return PlanFindings()
+    def of_held(self, track: Track, meanwhile: Meanwhile, joint_map: JointMap) -> PlanFindings:
+        """Look again at a motion that leaves joints alone, which may not be where the description begins."""
+        if track.driven.all():
+            return PlanFindings()
+        return self._found(self._loads_of(track, meanwhile, joint_map), joint_map, track.rate_hz)
+
+    def _loads_of(self, track: Track, meanwhile: Meanwhile, joint_map: JointMap) -> Loads:
+        """Return the loads of rows that may begin and end in motion, as those of a blend do."""
+        rows = np.where(track.driven, track.positions, meanwhile.held)
+        return self._loads(rows, track.rate_hz, joint_map, rests=False, stopped=meanwhile.stopped)
 
     def _loads(
         self,
@@ -213,25 +223,19 @@ class EffortCheck:
         rate_hz: float,
         joint_map: JointMap,
         *,
-        rests: bool = True,
-        stopped: Callable[[], bool] = never,
+        rests: bool,
+        stopped: Callable[[], bool],
     ) -> Loads:
-        limits = joint_map.limits
-        with self._lock:
-            return loads_of(
-                self._dynamics,
-                positions,
-                rate_hz,
-                limits.effort,
-                limits.continuous_effort,
-                rests=rests,
-                stopped=stopped,
-            )
+        efforts = joint_map.limits.effort, joint_map.limits.continuous_effort
+        return loads_of(self._dynamics, positions, rate_hz, *efforts, rests=rests, stopped=stopped)
 
     def _found(
-        self, loads: Loads, joint_map: JointMap, rate_hz: float, frames_per_row: float
+        self, loads: Loads, joint_map: JointMap, rate_hz: float, frames_per_row: float | None = None
     ) -> PlanFindings:
-        """Return what follows from loads by the configuration."""
+        """Return what follows from loads by the configuration.
+
+        `frames_per_row`: of a motion that may be slowed; None of what is about to begin as it is.
+        """
         factors = np.minimum(loads.fits_to, loads.rms_fits_to)
         joint = int(factors.argmin())
         factor, does = float(factors[joint]), self._settings.on_violation
@@ -239,7 +243,7 @@ class EffortCheck:
             free = factor if factor >= 1.0 else math.inf
             warnings = tuple(str(one) for one in _violations(loads, joint_map, rate_hz, frames_per_row, None))
             return PlanFindings(warnings=warnings, max_speed=free, limiting_joint=joint_map.joints[joint])
-        advised = factor if factor >= SLOWEST else None
+        advised = factor if factor >= SLOWEST and frames_per_row is not None else None
         violations = tuple(_violations(loads, joint_map, rate_hz, frames_per_row, advised))
         if does == "slow" and advised:
             worst = next(one for one in violations if one.joint == joint_map.joints[joint])
@@ -248,7 +252,7 @@ class EffortCheck:
 
 
 def _violations(
-    loads: Loads, joint_map: JointMap, rate_hz: float, frames_per_row: float, factor: float | None
+    loads: Loads, joint_map: JointMap, rate_hz: float, frames_per_row: float | None, factor: float | None
 ) -> Iterator[Violation]:
     """Yield one for each joint and kind of limit; `factor`: at which there would be none."""
     limits, sources = joint_map.limits, joint_map.limit_sources
@@ -260,7 +264,7 @@ def _violations(
                 joint=name,
                 kind="effort",
                 time_s=float(row / rate_hz),
-                frame=int(row * frames_per_row),
+                frame=int(row * (frames_per_row or 1.0)),
                 count=int(loads.beyond[joint]),
                 value=float(loads.worst[joint]),
                 limit=float(limits.effort[joint]),

@@ -1,0 +1,123 @@
+"""A robot whose actuators could not bear what it is asked for: nothing of it begins.
+
+An arm of two links of 1 kg and 0.5 m hangs down at 0; stretched out at an angle q its shoulder bears
+`9.81 sin q` N·m, and may bear 5.9.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.daemon.rig import Rig, ask, refused, write_seq
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.daemon.robots.registry import RobotRegistry
+
+RATE_HZ = 100
+LINK = """
+  <link name="{name}_link"><inertial><origin xyz="0 0 -0.25"/><mass value="1"/>
+    <inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{name}_link"/>
+    <origin xyz="0 0 {z}"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" velocity="3" effort="{effort}"/></joint>"""
+ARM = f"""<robot name="lifter"><link name="post"/>
+  {LINK.format(name="shoulder", parent="post", z=1.0, effort=5.9)}
+  {LINK.format(name="elbow", parent="shoulder_link", z=-0.5, effort=5.0)}
+</robot>
+"""
+
+
+def swing(by: float, duration_s: float) -> np.ndarray[Any, np.dtype[np.float64]]:
+    at = np.linspace(0.0, 1.0, round(duration_s * RATE_HZ) + 1)
+    rows: np.ndarray[Any, np.dtype[np.float64]] = by * (0.5 - 0.5 * np.cos(2 * np.pi * at))[:, None]
+    return rows
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    rig = Rig(tmp_path)
+    (tmp_path / "lifter.urdf").write_text(ARM)
+    rig.robot["model"] = "lifter.urdf"
+    del rig.robot["joints"]
+    rig.robot["effort"] = {}
+    rig.robot["approach"] = {"velocity": 0.5, "acceleration": 1.6, "jerk": 5.0}
+    for path in (tmp_path / "motions").iterdir():
+        path.unlink()
+    write_seq(tmp_path / "motions" / "lift.seq", swing(0.6, 6.0), ("shoulder",), RATE_HZ)
+    write_seq(tmp_path / "motions" / "raise.seq", swing(0.8, 6.0), ("shoulder",), RATE_HZ)
+    return rig
+
+
+async def go(rig: Rig, registry: RobotRegistry, **joints: float) -> None:
+    goal_id = (await ask(registry, "goto", joints=joints))["goal_id"]
+    assert (await rig.rest_after(goal_id))["code"] == "SUCCESSFUL"
+
+
+async def test_a_motion_that_is_too_heavy_is_listed_and_refused(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        listed = {one["name"]: one for one in rig.reports_on("motions")[-1]["motions"]}
+        refusal = await refused(registry, "play", motion="raise")
+    assert refusal == ("INVALID_MOTION", listed["raise"]["reason"])
+    assert refusal[1].startswith("raise: joint 'shoulder' needs ")
+    shoulder, elbow = listed["lift"]["effort"]["joints"]
+    assert (listed["lift"]["ok"], shoulder["limit"], elbow["limit"]) == (True, 5.9, 5.0)
+    assert 5.2 < shoulder["peak"] < 5.9
+
+
+async def test_a_posture_that_could_not_be_held_is_not_gone_to(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        code, message = await refused(registry, "goto", joints={"shoulder": 1.0})
+        await go(rig, registry, shoulder=0.5)
+    assert code == "INVALID_MOTION"
+    posture, way = message.splitlines()
+    assert posture == (
+        "goto: joint 'shoulder' needs 8.25 N·m at 0.000 s (frame 0); its effort limit is 5.9 N·m; "
+        "lighten the motion or raise the model's limit"
+    )
+    assert way.startswith("goto: on the way to or from its rows, joint 'shoulder' needs 8.")
+
+
+async def test_where_joints_are_that_a_motion_leaves_alone_counts_when_it_begins(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await go(rig, registry, elbow=1.57)
+        code, message = await refused(registry, "play", motion="lift")
+        await go(rig, registry, elbow=0.0)
+        accepted = await ask(registry, "play", motion="lift")
+        assert (await rig.rest_after(accepted["goal_id"]))["code"] == "SUCCESSFUL"
+    assert code == "INVALID_MOTION"
+    assert message.startswith("lift: joint 'shoulder' needs 6.")
+
+
+async def test_an_arm_that_bears_too_much_already_may_come_down(rig: Rig) -> None:
+    rig.robot["driver"]["initial"] = {"shoulder": 1.2}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await go(rig, registry, shoulder=0.0)
+        code, _ = await refused(registry, "goto", joints={"shoulder": 1.2})
+    assert code == "INVALID_MOTION"
+
+
+async def test_a_motion_flows_into_the_next_one(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "play", motion="lift")
+        goal_id = (await ask(registry, "play", motion="lift", on_busy="queue", blend_s=0.5))["goal_id"]
+        assert (await rig.rest_after(goal_id))["code"] == "SUCCESSFUL"
+
+
+async def test_a_speed_that_actuators_could_not_bear_is_refused(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        listed = {one["name"]: one for one in rig.reports_on("motions")[-1]["motions"]}
+        fastest = listed["lift"]["max_speed"]
+        code, message = await refused(registry, "play", motion="lift", speed=round(fastest + 0.1, 3))
+    assert code == "INVALID_MOTION"
+    assert message.endswith(f"joint 'shoulder' allows {fastest:.3g}; lower the speed")
