@@ -261,12 +261,15 @@ class TwistMap:
         return slowed
 
     def _slowed(self, positions: Floats, way: _Way) -> _Slowed:
+        left = self._share_at_singularity(way)
         shares = [
             self._share(positions, way.velocities),
             self._share_on_way(way.velocities, way.change),
-            (self._share_at_singularity(way), SINGULARITY),
+            (left, SINGULARITY),
         ]
         share, slowed_by = min(shares, key=lambda found: found[0])
+        if left < STANDS:  # there joints' velocities change without bound, too
+            slowed_by = SINGULARITY
         even = min(share, 1.0 / (1.0 + FASTER * max(share * way.bend - EVEN, 0.0)))
         return _Slowed(even * way.velocities, even, slowed_by if share < 1.0 else None)
 
