@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
+from motiond.text import listed
+
 from ..base import (
     CommunicationLost,
     Driver,
@@ -293,13 +295,22 @@ class SimDriver(Driver):
     def rehearse(self) -> tuple[str, ...]:
         """Make the world of `physics` once, so that what is wrong with it is seen in time.
 
-        Returns also which of its bodies do not touch, as they cannot but overlap.
+        Returns also which of its bodies do not touch, as they cannot but overlap, and which begin in each
+        other.
         """
-        if isinstance(self.options.physics, WorldOptions):
-            pairs = self._make_world(self.options.physics).untouched
-            what = "overlap in nearly every posture; they do not touch in the simulation"
-            return (*self.warnings, *(f"{one} and {other} {what}" for one, other in pairs))
-        return super().rehearse()
+        if not isinstance(self.options.physics, WorldOptions):
+            return super().rehearse()
+        world = self._make_world(self.options.physics)
+        what = "overlap in nearly every posture; they do not touch in the simulation"
+        warnings = [*self.warnings, *(f"{one} and {other} {what}" for one, other in world.untouched)]
+        world.begin(self._first_place())
+        if depths := world.contacts.overlaps():
+            pairs = listed(
+                [f"{one} and {other} ({1e3 * deep:.0f} mm)" for (one, other), deep in depths.items()]
+            )
+            hint = "choose another posture by `initial`, or another place for what stands there"
+            warnings.append(f"the world begins with {pairs} in each other; that pushes them apart; {hint}")
+        return tuple(warnings)
 
     def inject(self, fault: Mapping[str, Any]) -> None:
         """Schedule a fault, `at_s` from now.

@@ -9,6 +9,9 @@ import numpy as np
 if TYPE_CHECKING:
     from ...base import Floats
 
+OVERLAP_M = 1e-3
+"""Bodies that rest on each other are in each other by less."""
+
 
 class Contacts:
     """Watches MuJoCo's contacts from the first report on.
@@ -39,6 +42,17 @@ class Contacts:
                 known = self._strongest.get(pair)
                 if known is None or found[6] > known[6]:
                     self._strongest[pair] = found
+
+    def overlaps(self) -> dict[tuple[str, str], float]:
+        """Return bodies that are in each other by more than 1 mm now, deepest first, and by how much in m."""
+        contact = self._data.contact
+        depths: dict[tuple[str, str], float] = {}
+        for geoms, distance in zip(contact.geom.tolist(), contact.dist.tolist(), strict=True):
+            one, other = sorted(self._body_of[geom] for geom in geoms)
+            pair = self.bodies[one], self.bodies[other]
+            depths[pair] = max(-distance, depths.get(pair, OVERLAP_M))
+        deep = ((pair, depth) for pair, depth in depths.items() if depth > OVERLAP_M)
+        return dict(sorted(deep, key=lambda item: -item[1]))
 
     def _found(self) -> dict[tuple[int, int], Floats]:
         """Return by pair of bodies: centre (3,), force (3,), and the size of that."""

@@ -106,3 +106,13 @@ def test_what_cannot_but_overlap_does_not_touch_and_is_named(clock: Clock) -> No
     clock.now_s += 1.0
     assert ("post", "hub") not in touching(turning.driver)
     assert ("floor", "ball") in touching(turning.driver)  # what lies about is another matter
+
+
+@pytest.mark.parametrize(("height", "named"), [(0.08, True), (0.11, False)])
+def test_what_begins_in_something_else_is_named(clock: Clock, height: float, *, named: bool) -> None:
+    arm = f'<body name="arm" pos="0 0 {height}"><joint name="turn" axis="1 0 0"/><geom size="0.1"/>'
+    hand = '<body name="hand" pos="0 0.5 0"><joint name="bend"/><geom size="0.1"/></body></body>'
+    lying = Mechanism(clock, arm + hand + FLOOR, ["turn", "bend"])
+    begins = "the world begins with floor and hand (20 mm) in each other; that pushes them apart; "
+    hint = "choose another posture by `initial`, or another place for what stands there"
+    assert [line for line in lying.driver.rehearse() if "begins" in line] == [begins + hint] * named
