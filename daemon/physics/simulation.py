@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .world import World
 
 COMPOSITE, SIMULATED = "composite", "sim"
-MOST_BYTES = 100_000
+MOST_BYTES = 140_000
 """Of a world, beside what else is in the first message to a stream process (`ipc.channel.PACKET_BYTES`)."""
 
 

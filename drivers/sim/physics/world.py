@@ -11,6 +11,7 @@ where something pushes (docs/physics.md has the figures).
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from contextlib import contextmanager
 from importlib import import_module
@@ -131,7 +132,9 @@ class World:
     def _readable(self, where: str) -> Iterator[None]:
         """Let what MuJoCo cannot read, or has no memory for, be an error of the configuration."""
         try:
-            yield
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it warns of options of a scene, which do not count
+                yield
         except (ValueError, self._mujoco.FatalError) as error:
             problem, hint = "MuJoCo cannot have the world", "correct the description or the scene"
             raise DriverConfigError(where, problem, " ".join(str(error).split()), hint) from error

@@ -126,7 +126,8 @@ def test_joints_without_actuators_go_with_those_that_they_follow() -> None:
     assert fingers == pytest.approx([0.02, -0.02], abs=1e-3)
 
 
-TABLE = """<mujoco><worldbody><geom name="table" type="box" size="0.3 0.3 0.05" pos="0.5 0 0"/>
+TABLE = """<mujoco><option timestep="0.01" gravity="0 0 1"/><worldbody>
+  <geom name="table" type="box" size="0.3 0.3 0.05" pos="0.5 0 0"/>
   <body name="can" pos="0.4 0.1 0.11"><freejoint/><geom size="0.02 0.05" type="cylinder" mass="0.2"/></body>
 </worldbody></mujoco>"""
 
