@@ -266,6 +266,8 @@ class NearestLinks(TypedDict):
     """Of each the place nearest to the other, in m, in the frame of the description."""
     margin_m: float
     """What counts as a collision (`collision.margin_m`)."""
+    posture: list[float]
+    """Where all joints are then, in rad or m; those that it does not move where the description begins."""
 
 
 class ListedMotion(TypedDict):

@@ -20,7 +20,7 @@ from .robot import PhysicalRobot
 from .simulation import simulated_surroundings, with_physics
 from .surroundings import Surrounding
 from .sweeping import TOLERANCE_M, Canceled, Encounter, JointPath, Swept, nearing, sweep
-from .workspace import walls_of, workspace_shapes
+from .workspace import drawn_workspace, walls_of, workspace_shapes
 from .world import PhysicalJoint, World, make_world
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "Surrounding",
     "Swept",
     "World",
+    "drawn_workspace",
     "load_mujoco",
     "make_world",
     "nearing",

@@ -41,12 +41,12 @@ ENDLESS_M = 20.0
 class Surrounding:
     """One shape that stands around the robot, as it is at the beginning.
 
-    - `kind`: what it belongs to
+    - `kind`: what it belongs to; `forbidden` and `allowed` are places of the workspace as it is drawn
     - `name`: MuJoCo's, of the shape or of its body; '' where it has none
     - `shape`: with its pose in the world's frame, the one that the description places the robot in
     """
 
-    kind: Literal["floor", "scene", "workspace"]
+    kind: Literal["floor", "scene", "workspace", "forbidden", "allowed"]
     name: str
     shape: Shape
 

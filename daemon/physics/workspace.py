@@ -13,6 +13,7 @@ from motiond.formats.model import turned_to
 
 from .extra import PhysicsError
 from .hulls import Hulls
+from .surroundings import Surrounding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +31,15 @@ def workspace_shapes(robot: str, workspace: Sequence[WorkspaceSettings]) -> tupl
     Raises `PhysicsError` where a mesh cannot be read.
     """
     return tuple((settings.name, _shape(robot, settings)) for settings in workspace)
+
+
+def drawn_workspace(robot: str, workspace: Sequence[WorkspaceSettings]) -> tuple[Surrounding, ...]:
+    """Return the shapes to be drawn, of the kinds that they have; raises as `workspace_shapes`."""
+    shapes = workspace_shapes(robot, workspace)
+    return tuple(
+        Surrounding(settings.kind, name, shape)
+        for settings, (name, shape) in zip(workspace, shapes, strict=True)
+    )
 
 
 def walls_of(robot: str, workspace: Sequence[WorkspaceSettings]) -> tuple[tuple[str, Shape], ...]:

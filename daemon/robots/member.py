@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.text import shortened
 
-from ..physics import PhysicsError, simulated_surroundings
+from ..physics import PhysicsError, drawn_workspace, simulated_surroundings
 from .control import Control
 from .handlers import RequestHandlers
 from .inactivity import Inactivity
@@ -58,9 +58,14 @@ class Member:
 
     def surroundings(self) -> tuple[Surrounding, ...]:
         """Return what stands around the robot, as far as the configuration says it; it may read files."""
-        driver = self.robot.settings.driver
+        driver, collision = self.robot.settings.driver, self.robot.settings.collision
         try:
-            return simulated_surroundings(driver.type, driver.options, self.model, self.joint_map)
+            around = simulated_surroundings(driver.type, driver.options, self.model, self.joint_map)
+            return (
+                around
+                if collision is None
+                else around + drawn_workspace(self.robot.name, collision.workspace)
+            )
         except PhysicsError as error:  # it was checked, so a file is another one by now
             log.warning("%s", error)
             return ()

@@ -96,7 +96,19 @@ def _simulated_mqtt(mqtt: dict[str, Any]) -> dict[str, Any]:
 def _simulated_robot(robot: dict[str, Any], folder: Path, log: Path) -> dict[str, Any]:
     copy = {**robot, "driver": _simulated_driver(robot.get("driver"), folder, log), "fault_requests": True}
     paths = ("model", "motions", "motion_map")
-    return copy | {key: _absolute(folder, robot[key]) for key in paths if key in robot}
+    copy |= {key: _absolute(folder, robot[key]) for key in paths if key in robot}
+    match robot.get("collision"):
+        case {"workspace": [*shapes], **rest}:
+            copy["collision"] = {**rest, "workspace": [_placed(shape, folder) for shape in shapes]}
+    return copy
+
+
+def _placed(shape: Any, folder: Path) -> Any:
+    """Return a shape of the workspace whose mesh is found from any folder."""
+    match shape:
+        case {"mesh": str(mesh)}:
+            return {**shape, "mesh": str(folder / mesh)}
+    return shape
 
 
 def _simulated_recording(recording: Any, folder: Path) -> Any:

@@ -6,7 +6,8 @@ import {
 } from "three";
 import type { Material, Object3D } from "three";
 import type { Palette } from "./figure";
-import type { Contact, Nearest, Surrounding } from "./messages";
+import type { Contact, Surrounding } from "./messages";
+import type { NearestLinks } from "./protocol";
 import { makeShape } from "./shapes";
 import type { Meshes } from "./shapes";
 
@@ -121,10 +122,10 @@ export class Gap {
     for (const one of this.group.children) one.renderOrder = 3;
   }
 
-  show(nearest: Nearest | null, palette: Palette, size: number): void {
+  show(nearest: NearestLinks | null, palette: Palette, size: number): void {
     this.group.visible = nearest !== null;
     if (!nearest) return;
-    const points = nearest.points.map((point) => new Vector3(...point));
+    const points = nearest.points.map((point) => new Vector3().fromArray(point));
     this.line.geometry.setFromPoints(points);
     this.line.geometry.computeBoundingSphere();
     this.ends.forEach((end, place) => {
@@ -140,7 +141,7 @@ export class Gap {
 }
 
 /** Whether it is refused, or warned of, is a matter of the margin. */
-export function gapColour({ distance_m, margin_m }: Nearest, palette: Palette): string {
+export function gapColour({ distance_m, margin_m }: NearestLinks, palette: Palette): string {
   return distance_m < margin_m ? palette.over : palette.near;
 }
 

@@ -1,6 +1,6 @@
 /** Messages between page and daemon besides those that are made of its code (`protocol`): docs/http.md. */
 
-import type { AvailabilityReport, Refusal, Report, DescribedJoint, ListedMarker, MotionEffort } from "./protocol";
+import type { AvailabilityReport, Refusal, Report, DescribedJoint, ListedMarker, NearestLinks, MotionEffort } from "./protocol";
 
 /** All but the state is reported where the robots are those of many daemons. */
 export interface Availability extends AvailabilityReport {
@@ -95,16 +95,6 @@ export interface Near {
   share: number;
 }
 
-/** Where two links, or a link and what stands around, come nearest to each other on a motion; points in the world's frame, in m. */
-export interface Nearest {
-  links: [string, string];
-  distance_m: number;
-  time: number;
-  points: [[number, number, number], [number, number, number]];
-  /** Nearer than this is refused, or warned of. */
-  margin_m: number;
-}
-
 /** The planned setpoints of a motion: `positions` has `rows` rows of `joints.length` numbers. */
 export interface Plan {
   motion: string;
@@ -116,8 +106,8 @@ export interface Plan {
   duration: number;
   markers: Marker[];
   near: Near[];
-  /** Null where nothing is checked. */
-  nearest?: Nearest | null;
+  /** Missing where nothing is checked. */
+  nearest?: NearestLinks;
   /** Where it is checked. */
   effort?: MotionEffort;
   positions: Float32Array;

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Check } from "./controls";
 import { clock, fixed, timeOfDay } from "./format";
 import { now } from "./header";
-import { fetching, open } from "./preview";
+import { fetching, open, see, sight } from "./preview";
 import type { ListedMotion } from "./protocol";
 import { gate } from "./permission";
 import { command, fleet, link, notify } from "./store";
@@ -132,6 +132,7 @@ function Motion({ robot, motion }: { robot: Robot; motion: ListedMotion }) {
           </span>
         ) : <span class="facts bad">cannot be played</span>}
         <span class="space" />
+        {!motion.ok && motion.nearest && !fleet.value && <button class="quiet" aria-pressed={sight.value?.nearest === motion.nearest} aria-label={`Where ${motion.name} collides`} title="Show on the ghost where links come too near" onClick={() => see(robot, motion.name, motion.nearest!)}>Where</button>}
         {motion.ok && !fleet.value && <button class="quiet" disabled={link.value !== "connected"} aria-busy={fetching.value === motion.name} aria-label={`Preview ${motion.name}`} title="Look at it before anything moves" onClick={() => fetching.peek() === motion.name || void open(robot, motion.name)}>Preview</button>}
         {motion.ok && (
           <button class={busy ? "play" : "play main"} {...playing} aria-busy={robot.pending.value.has("play")} aria-label={`${busy ? "Queue" : "Play"} ${motion.name}`} onClick={() => void play(robot, motion.name)}>

@@ -7,8 +7,8 @@ import { useWidth } from "./controls";
 import { namesThatFit } from "./markers";
 import { clock, count, fixed, span, timeOfDay } from "./format";
 import { now } from "./header";
-import type { Marker, Near, Nearest } from "./messages";
-import type { JointEffort, PlayingGoal, StateReport } from "./protocol";
+import type { Marker, Near } from "./messages";
+import type { JointEffort, NearestLinks, PlayingGoal, StateReport } from "./protocol";
 import { close, preview, run, runs, scrubbed } from "./preview";
 import { play } from "./motions";
 import { gate, isJogged, refusal } from "./permission";
@@ -260,7 +260,7 @@ function PreviewBar({ robot }: { robot: Robot }) {
 }
 
 /** The two that come nearest to each other, where the ghost goes at a click. */
-function NearestPair({ nearest: { links, distance_m, time, margin_m } }: { nearest: Nearest }) {
+function NearestPair({ nearest: { links, distance_m, time, margin_m } }: { nearest: NearestLinks }) {
   const apart = distance_m < 0 ? `overlap by ${fixed(-1000 * distance_m, 1)} mm` : `come within ${fixed(1000 * distance_m, 1)} mm`;
   return (
     <p class={distance_m < margin_m ? "nearest bad" : "nearest"}>

@@ -2,6 +2,7 @@
 
 import { effect, signal } from "@preact/signals";
 import type { Plan } from "./messages";
+import type { NearestLinks } from "./protocol";
 import { notify, robots } from "./store";
 import type { Robot } from "./store";
 
@@ -13,6 +14,8 @@ export interface Preview {
 }
 
 export const preview = signal<Preview | null>(null);
+/** Where a motion that cannot be played brings links too near to each other, once somebody asks for it. */
+export const sight = signal<{ robot: Robot; motion: string; nearest: NearestLinks } | null>(null);
 /** The place on its timeline, in s. */
 export const scrubbed = signal(0);
 export const runs = signal(false);
@@ -30,6 +33,7 @@ export async function open(robot: Robot, motion: string): Promise<void> {
   if (typeof plan === "string") return notify(plan);
   close();
   scrubbed.value = 0;
+  sight.value = null;
   preview.value = { robot, plan, listing };
   scrollTo({ top: 0 }); // on a phone the robot stands above the motions
 }
@@ -40,6 +44,20 @@ effect(() => {
   if (shown && !robots.value.includes(shown.robot)) close();
   else if (shown && shown.listing !== shown.robot.listings.value) void renew(shown);
 });
+
+/** What was found of a motion holds as long as its file is what it was. */
+effect(() => {
+  const seen = sight.value;
+  if (seen && !seen.robot.motions.value?.motions.some(({ nearest }) => nearest === seen.nearest)) sight.value = null;
+});
+
+/** Show where a motion brings links too near to each other, or no longer. */
+export function see(robot: Robot, motion: string, nearest: NearestLinks): void {
+  const isShown = sight.peek()?.nearest === nearest;
+  close();
+  sight.value = isShown ? null : { robot, motion, nearest };
+  if (!isShown) scrollTo({ top: 0 });
+}
 
 async function renew(shown: Preview): Promise<void> {
   const { robot } = shown;

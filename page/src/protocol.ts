@@ -648,6 +648,8 @@ export interface NearestLinks {
   points: number[][];
   /** What counts as a collision (`collision.margin_m`). */
   margin_m: number;
+  /** Where all joints are then, in rad or m; those that it does not move where the description begins. */
+  posture: number[];
 }
 
 /** How a goal ended. */

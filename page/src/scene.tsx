@@ -6,7 +6,7 @@ import { palette } from "./appearance";
 import { count, fixed } from "./format";
 import { framesOf } from "./kinematics";
 import { recorded, recordedWay } from "./opened";
-import { postureAt, preview, scrubbed } from "./preview";
+import { postureAt, preview, scrubbed, sight } from "./preview";
 import { errorLegend, errorScales } from "./scale";
 import { view as route } from "./route";
 import { fleet } from "./store";
@@ -76,11 +76,13 @@ export function SceneView({ robot }: { robot: Robot }) {
     const shown = preview.value?.robot === robot ? preview.value : null;
     const current = robot.telemetry.peek()?.feedback.position ?? [];
     const looked = route.value === "teach" ? robot.lesson.looked.value : null;
-    if (ready.value) view.current?.setPreview(shown ? postureAt(shown.plan, scrubbed.value, robot.jointNames.value, current) : looked === null ? null : robot.lesson.trail.at(looked));
+    const seen = sight.value?.robot === robot ? sight.value.nearest.posture : null;
+    if (ready.value) view.current?.setPreview(seen ?? (shown ? postureAt(shown.plan, scrubbed.value, robot.jointNames.value, current) : looked === null ? null : robot.lesson.trail.at(looked)));
   });
   useSignalEffect(() => {
     const nearest = preview.value?.robot === robot ? preview.value.plan.nearest : null;
-    if (ready.value) view.current?.setNearest(nearest ?? null);
+    const seen = sight.value?.robot === robot ? sight.value.nearest : null;
+    if (ready.value) view.current?.setNearest(seen ?? nearest ?? null);
   });
   useSignalEffect(() => {
     const shows = robot.shown.value === "teaching" || route.value === "teach";
@@ -122,7 +124,7 @@ export function SceneView({ robot }: { robot: Robot }) {
             </select></label>
             {place.value && <output class="num" aria-label="Place of the frame">{place.value.map((one) => fixed(one)).join("  ")} m</output>}
           </div>
-          <p class="legend"><span class="ghost">{recorded.value?.ghost ?? (preview.value ? "preview" : "reference")}</span><span class="scale" /><span class="num">error 0 to {errorLegend(robot.description.value)}</span>{model.derived && <span>shapes derived from the kinematics</span>}</p>
+          <p class="legend"><span class="ghost">{recorded.value?.ghost ?? (sight.value?.robot === robot ? sight.value.motion : preview.value ? "preview" : "reference")}</span><span class="scale" /><span class="num">error 0 to {errorLegend(robot.description.value)}</span>{model.derived && <span>shapes derived from the kinematics</span>}</p>
         </>
       )}
     </section>

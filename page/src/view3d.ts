@@ -11,7 +11,8 @@ import { Figure } from "./figure";
 import { Kinematics } from "./kinematics";
 import { COMMON_ERROR } from "./scale";
 import { Meshes, matrix } from "./shapes";
-import type { Model, Nearest, Telemetry } from "./messages";
+import type { Model, Telemetry } from "./messages";
+import type { NearestLinks } from "./protocol";
 
 const SLICE_MS = 4;
 const PATH_POINTS = 1200; // a minute at 20 samples a second
@@ -53,7 +54,7 @@ export class View3D {
   private readonly gap = new Gap();
   private surroundings: Surroundings | null = null;
   private links: ReadonlySet<string> = new Set();
-  private nearest: Nearest | null = null;
+  private nearest: NearestLinks | null = null;
   private grid: GridHelper | null = null;
   private robot: Figure | null = null;
   private ghost: Figure | null = null;
@@ -183,7 +184,7 @@ export class View3D {
   }
 
   /** Show where a motion that is looked at comes nearest to something; null for nothing. */
-  setNearest(nearest: Nearest | null): void {
+  setNearest(nearest: NearestLinks | null): void {
     this.nearest = nearest;
     this.gap.show(nearest, this.options.palette, this.size);
     this.ghost?.point(nearest?.links ?? [], nearest ? gapColour(nearest, this.options.palette) : "");

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Arrows, Gap, gapColour, onRobot } from "../src/around";
 import { readTelemetry } from "../src/messages";
-import type { Contact, Nearest } from "../src/messages";
+import type { Contact } from "../src/messages";
+import type { NearestLinks } from "../src/protocol";
 
 const LINKS = new Set(["elbow", "hand"]);
 const PALETTE = { near: "#e3a92f", over: "#ff5a4d", contact: "#ff8ad8" } as any;
@@ -57,7 +58,7 @@ test("arrows stand where bodies touch, longer with the force, and go with the co
 });
 
 test("the nearest pair is a line between its two points, red where they are nearer than allowed", () => {
-  const nearest: Nearest = { links: ["elbow", "hand"], distance_m: 0.012, margin_m: 0.005, time: 1.2, points: [[0, 0, 0.1], [0, 0, 0.112]] };
+  const nearest: NearestLinks = { links: ["elbow", "hand"], distance_m: 0.012, margin_m: 0.005, time: 1.2, points: [[0, 0, 0.1], [0, 0, 0.112]] };
   const gap = new Gap();
   assert.equal(gap.group.visible, false);
   gap.show(nearest, PALETTE, 1);

@@ -73,7 +73,7 @@ class CollisionCheck:
             self._known[key] = swept
         frames = planned.frames_per_tick
         places = [self._said(one, planned.rate_hz, frames) for one in swept.violations]
-        return self._findings(places, swept.nearest, planned.rate_hz)
+        return self._findings(places, swept.nearest, planned.rate_hz, path)
 
     def of_held(self, track: Track, meanwhile: Meanwhile, joint_map: JointMap) -> PlanFindings:
         """Look at a motion that is about to begin, as `PlanCheck`."""
@@ -88,7 +88,8 @@ class CollisionCheck:
         except Canceled:
             return PlanFindings()
         said = [self._said(one, track.rate_hz) for one in swept.violations]
-        return self._findings(said, swept.nearest, track.rate_hz)
+        path = _path_of(track, meanwhile.held)
+        return self._findings(said, swept.nearest, track.rate_hz, path)
 
     def of_way(self, way: Track, meanwhile: Meanwhile, joint_map: JointMap) -> PlanFindings:
         """Look at an approach or a blend, as `PlanCheck`."""
@@ -108,7 +109,7 @@ class CollisionCheck:
         said = [self._said(one, way.rate_hz) for one in swept.violations]
         if nearer is not None:
             said.insert(0, self._said(nearer, way.rate_hz, is_leaving=True))
-        return self._findings(said, swept.nearest, way.rate_hz)
+        return self._findings(said, swept.nearest, way.rate_hz, path)
 
     def _moved(self, track: Track, meanwhile: Meanwhile) -> Booleans:
         """Return which pairs a track, or what goes on meanwhile, moves; shape (pairs,)."""
@@ -144,13 +145,15 @@ class CollisionCheck:
 
     # -- in words -------------------------------------------------------------------------------------------
 
-    def _findings(self, said: Sequence[str], nearest: Encounter | None, rate_hz: float) -> PlanFindings:
-        about = None if nearest is None else self._about(nearest, rate_hz)
+    def _findings(
+        self, said: Sequence[str], nearest: Encounter | None, rate_hz: float, path: JointPath
+    ) -> PlanFindings:
+        about = None if nearest is None else self._about(nearest, rate_hz, path)
         if self._settings.on_violation == "warn":
             return PlanFindings(warnings=tuple(said), about=about)
         return PlanFindings(refusals=tuple(said), about=about)
 
-    def _about(self, encounter: Encounter, rate_hz: float) -> dict[str, Any]:
+    def _about(self, encounter: Encounter, rate_hz: float, path: JointPath) -> dict[str, Any]:
         nearest = encounter.nearest
         return {
             "links": [*nearest.links],
@@ -158,6 +161,7 @@ class CollisionCheck:
             "time": round(encounter.place / rate_hz, 6),
             "points": nearest.points.round(6).tolist(),
             "margin_m": self._settings.margin_m,
+            "posture": path.at(encounter.place).round(6).tolist(),
         }
 
     def _said(

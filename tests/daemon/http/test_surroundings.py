@@ -53,6 +53,23 @@ async def test_the_model_has_the_floor_and_the_scene_of_the_configuration(
     assert table["colour"] == pytest.approx([0.1, 0.2, 0.9, 1.0])
 
 
+async def test_the_model_has_the_workspace_by_what_it_is_for(rig: Rig, settings: HttpSettings) -> None:
+    rig.robot["collision"] = {
+        "workspace": [
+            {"name": "press", "box": [0.1, 0.2, 0.3], "position": [1.0, 0.0, 0.5]},
+            {"name": "cell", "kind": "allowed", "box": [3.0, 3.0, 3.0]},
+            {"name": "ground", "plane": [0.0, 0.0, 1.0], "position": [0.0, 0.0, -0.5]},
+        ]
+    }
+    found = await surroundings(rig, settings)
+    assert [(one["role"], one["name"], one["kind"], one["size"]) for one in found] == [
+        ("forbidden", "press", "box", [0.1, 0.2, 0.3]),
+        ("allowed", "cell", "box", [3.0, 3.0, 3.0]),
+        ("forbidden", "ground", "plane", []),
+    ]
+    assert [one["pose"][11] for one in found] == [0.5, 0.0, -0.5]
+
+
 async def test_nothing_stands_around_a_robot_without_physics(rig: Rig, settings: HttpSettings) -> None:
     assert await surroundings(rig, settings) == []
 

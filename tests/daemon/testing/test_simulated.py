@@ -95,6 +95,7 @@ def test_the_plugin_knows_every_path_of_a_configuration() -> None:
         "RobotSettings.model",
         "RobotSettings.motions",
         "RobotSettings.motion_map",
+        "WorkspaceSettings.mesh",
         "gamepads",
         "resource_paths",
     }
@@ -118,3 +119,14 @@ def test_a_folder_for_uploads_is_a_plain_one_in_tests(tmp_path: Path) -> None:
     copy = simulation.simulated(settings, tmp_path, tmp_path)
     assert copy["robots"]["arm"]["motions"] == [str(tmp_path / "moves"), str(tmp_path / "new")]
     assert copy["http"] is None
+
+
+def test_the_copy_has_the_meshes_of_the_workspace_where_they_are() -> None:
+    table, wall = {"name": "table", "mesh": "cell/table.stl"}, {"name": "wall", "plane": [1, 0, 0]}
+    collision = {"margin_m": 0.01, "workspace": [table, wall]}
+    settings = {"robots": {"arm": {"driver": {"type": "sim"}, "collision": collision}}}
+    copy = simulation.simulated(settings, Path("/conf"), Path("/scratch"))["robots"]["arm"]["collision"]
+    assert copy == {
+        "margin_m": 0.01,
+        "workspace": [{"name": "table", "mesh": "/conf/cell/table.stl"}, wall],
+    }

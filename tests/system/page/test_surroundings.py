@@ -11,7 +11,8 @@ import orjson
 import pytest
 
 from motiond.daemon.http.live.frames import LENGTH, described_arrays
-from tests.system.page.browser import SHARP, ArmRig, daemon_of, on_the_page, part
+from tests.daemon.rig import write_seq
+from tests.system.page.browser import JOINTS, SHARP, ArmRig, daemon_of, on_the_page, part
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,3 +151,42 @@ async def test_an_arm_that_falls_on_the_floor_shows_where_and_how_hard(tmp_path:
             with part("the table of the scene is drawn where it is"):
                 (table,) = await seen_at(browsed, (0.5, 0.3, 0.2))
                 assert table[2] > table[0] + 0.2
+
+
+async def test_what_would_collide_is_shown_before_anything_moves(tmp_path: Path) -> None:
+    rig = ArmRig(tmp_path)
+    press = {"name": "press", "box": [0.3, 0.3, 0.3], "position": [0.0, 0.4, 0.15]}
+    cell = {"name": "cell", "kind": "allowed", "box": [2.4, 2.4, 2.4], "position": [0.0, 0.0, 0.5]}
+    rig.robot["collision"] = {"workspace": [press, cell]}
+    turn = np.zeros((100, len(JOINTS)))
+    turn[:, 0] = 1.0 - np.cos(np.linspace(0.0, np.pi, 100))
+    write_seq(tmp_path / "motions" / "turn.seq", turn, JOINTS, 50)
+    with daemon_of(rig):
+        async with on_the_page(rig, "#/arm/motions", **SHARPLY) as browsed:
+            page = browsed.page
+            await browsed.until_drawn()
+            with part("the workspace is drawn"):
+                roles = await page.evaluate(f"{VIEW}.model.surroundings.map(one => [one.role, one.name])")
+                assert roles == [["forbidden", "press"], ["allowed", "cell"]]
+            with part("a motion that is refused shows where"):
+                await browsed.until_says("'press'")
+                await page.click("button:text('Where')")
+                await browsed.until(f"{VIEW}.gap.group.visible")
+                (links,) = [
+                    motion["nearest"]["links"]
+                    for motion in (await rig.see("motions"))["motions"]
+                    if motion["name"] == "turn"
+                ]
+                assert "press" in links
+                standing_out = [link for link in links if link != "press"]
+                await browsed.until(f"{STANDING_OUT}.join() === '{standing_out[0]}'")
+                await browsed.until_drawn()
+                await page.click("button:text('Where')")
+                await browsed.until(f"!{VIEW}.gap.group.visible")
+            with part("the preview of one that is not has its nearest pair"):
+                await page.click("li.motion:has-text('wave') button:text('Preview')")
+                await browsed.until("/come within .* mm/.test(document.querySelector('.nearest')?.innerText)")
+                assert await browsed.page.evaluate(f"{VIEW}.gap.group.visible")
+                await page.click(".nearest button")
+                await browsed.until_drawn()
+            assert await page.get_attribute(".state", "data-state") == "idle"

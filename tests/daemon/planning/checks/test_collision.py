@@ -72,9 +72,11 @@ def test_a_motion_has_its_nearest_pair_in_list_and_preview(folder: Path) -> None
     nearest = found.payload()["nearest"]
     about, _ = preview(whole(found.plan), library.joint_map)
     assert about["nearest"] == nearest
-    assert set(nearest) == {"links", "distance_m", "time", "points", "margin_m"}
+    assert set(nearest) == {"links", "distance_m", "time", "points", "margin_m", "posture"}
     assert nearest["margin_m"] == 0.005
     assert 0.0 < nearest["distance_m"] < 0.1
+    row = round(nearest["time"] * found.plan.rate_hz)
+    assert nearest["posture"] == pytest.approx(found.plan.positions[row], abs=0.02)
 
 
 def test_pairs_that_depend_on_joints_which_it_leaves_alone_are_looked_at_as_it_begins(folder: Path) -> None:
