@@ -95,6 +95,8 @@ def _simulated_mqtt(mqtt: dict[str, Any]) -> dict[str, Any]:
 
 def _simulated_robot(robot: dict[str, Any], folder: Path, log: Path) -> dict[str, Any]:
     copy = {**robot, "driver": _simulated_driver(robot.get("driver"), folder, log), "fault_requests": True}
+    if "collision" in robot:
+        copy["collision"] = _with_absolute_meshes(robot["collision"], folder)
     paths = ("model", "motions", "motion_map")
     copy |= {key: _absolute(folder, robot[key]) for key in paths if key in robot}
     match robot.get("collision"):
@@ -108,6 +110,21 @@ def _placed(shape: Any, folder: Path) -> Any:
     match shape:
         case {"mesh": str(mesh)}:
             return {**shape, "mesh": str(folder / mesh)}
+    return shape
+
+
+def _with_absolute_meshes(collision: Any, folder: Path) -> Any:
+    """Return settings of collisions in which the meshes of the workspace are found from any folder."""
+    match collision:
+        case {"workspace": [*shapes]}:
+            return {**collision, "workspace": [_with_absolute_mesh(shape, folder) for shape in shapes]}
+    return collision
+
+
+def _with_absolute_mesh(shape: Any, folder: Path) -> Any:
+    match shape:
+        case {"mesh": str(path)}:
+            return {**shape, "mesh": str(folder / path)}
     return shape
 
 

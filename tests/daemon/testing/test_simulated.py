@@ -63,6 +63,7 @@ def test_the_copy_finds_every_file_that_the_original_finds(tmp_path: Path) -> No
         "motions": ["moves", "/abs/x.seq"],
         "motion_map": "arm.map.yaml",
         "recording": {"folder": "recordings", "when": "motion"},
+        "collision": {"workspace": [{"name": "post", "kind": "forbidden", "mesh": "post.stl"}]},
     }
     other = {**robot, "model": {"file": "arms.hrdf", "name": "left"}}
     settings = {"robots": {"one": robot, "two": other}, "resource_paths": ["models"]}
@@ -75,6 +76,7 @@ def test_the_copy_finds_every_file_that_the_original_finds(tmp_path: Path) -> No
         assert ours.robots[name].model == users.robots[name].model
         assert ours.robots[name].motions == users.robots[name].motions
         assert ours.robots[name].motion_map == users.robots[name].motion_map
+        assert ours.robots[name].collision == users.robots[name].collision
         assert ours.robots[name].recording.when == users.robots[name].recording.when == "motion"
         assert ours.robots[name].recording.folder == tmp_path / f"recordings-{name}"
 
