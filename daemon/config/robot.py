@@ -180,6 +180,16 @@ class JointSettings(Section):
         return self
 
 
+def _in_three_directions(value: Any) -> Any:
+    """Refuse a place that has not three numbers in words."""
+    if isinstance(value, list | tuple) and len(value) != 3:
+        counts = f"com has {len(value)} number{'' if len(value) == 1 else 's'}"
+        raise SettingError(
+            "", f"{counts}; it is a place along x, y and z, in m; write three, as [0, 0, 0.05]"
+        )
+    return value
+
+
 class PayloadSettings(Section):
     """What the robot carries, a mass without extent: as heavy for what weighs it as a part of the robot."""
 
@@ -187,7 +197,7 @@ class PayloadSettings(Section):
     """The link, joint or frame of the description that it moves with."""
     mass: Mass
     """In kg."""
-    com: tuple[Place, Place, Place] = (0.0, 0.0, 0.0)
+    com: Annotated[tuple[Place, Place, Place], BeforeValidator(_in_three_directions)] = (0.0, 0.0, 0.0)
     """Its centre in that frame, in m."""
 
 

@@ -59,6 +59,7 @@ class Violation:
     - `speed_factor`: at this factor of its speed the motion would fit: of a `PlanError`, the one that
       `on_violation: slow` gives it, which is enough for all its violations. None where speed does not help.
     - `slowed_by`: the option that slows it so
+    - `is_still`: an effort that is beyond its limit without any motion, by weight alone
     - `limit_is_configured`: by the configuration rather than the model or an actuator
     - `between`: after that frame, where the curve between two rows goes beyond them
     - `limited_by`: where the limit of an actuator comes from; '' where it is the model's or the
@@ -81,6 +82,7 @@ class Violation:
     limited_by: str = ""
     end_speed: float | None = None
     slowed_by: str = "on_violation"
+    is_still: bool = False
 
     def __str__(self) -> str:
         does, others, change = _SAYS[self.kind]
@@ -92,6 +94,9 @@ class Violation:
         where = f"at {self.time_s:.3f} s ({after}frame {self.frame}{worst})"
         if self.kind == "continuous_effort":
             where = "over the whole motion"
+        if self.is_still:
+            where += ", and too much at any speed"
+            others = "lighten the payload, choose another posture"
         hints = [others]
         if self.end_speed is not None:
             end = "begins" if self.frame == 0 else "ends"

@@ -273,6 +273,7 @@ def _violations(
                 limit_is_configured=(name, "effort") in joint_map.configured_limits,
                 limited_by=sources.get((name, "effort"), ""),
                 slowed_by="effort.on_violation",
+                is_still=bool(loads.fits_to[joint] == 0.0),
             )
         if loads.rms_fits_to[joint] < 1.0:
             yield Violation(
@@ -288,6 +289,7 @@ def _violations(
                 limit_is_configured=(name, "continuous_effort") in joint_map.configured_limits,
                 limited_by=sources.get((name, "continuous_effort"), ""),
                 slowed_by="effort.on_violation",
+                is_still=bool(loads.rms_fits_to[joint] == 0.0),
             )
 
 

@@ -496,12 +496,12 @@ def test_a_script_gets_every_violation_in_numbers(capsys: pytest.CaptureFixture[
     assert violation == {
         "joint": "wrist1", "kind": "velocity", "time_s": 0.0625, "frame": 1, "count": 1, "value": 16.0,
         "unit": "rad/s", "limit_is_configured": False, "between": False,
-        "limited_by": "", "end_speed": None,
+        "limited_by": "", "end_speed": None, "slowed_by": "on_violation", "is_still": False,
     }  # fmt: skip
     assert len(finding.pop("problems")) == 1
     assert finding == {
         "robot": "six_axis", "motion": "dash", "file": str(tmp_path / "dash.seq"), "duration_s": 0.0625,
-        "max_speed": None, "warnings": [ANYWHERE], "ok": False,
+        "max_speed": None, "warnings": [ANYWHERE], "physics": {}, "ok": False,
     }  # fmt: skip
 
 

@@ -78,10 +78,10 @@ async def test_a_posture_that_could_not_be_held_is_not_gone_to(rig: Rig) -> None
     assert code == "INVALID_MOTION"
     posture, way = message.splitlines()
     assert posture == (
-        "goto: joint 'shoulder' needs 8.25 N·m at 0.000 s (frame 0); its effort limit is 5.9 N·m; "
-        "lighten the motion or raise the model's limit"
+        "goto: joint 'shoulder' needs 8.25 N·m at 0.000 s (frame 0), and too much at any speed; its effort "
+        "limit is 5.9 N·m; lighten the payload, choose another posture or raise the model's limit"
     )
-    assert way.startswith("goto: on the way to or from its rows, joint 'shoulder' needs 8.")
+    assert way.startswith("goto: on the way, joint 'shoulder' needs 8.")
 
 
 async def test_where_joints_are_that_a_motion_leaves_alone_counts_when_it_begins(rig: Rig) -> None:

@@ -193,7 +193,8 @@ def test_slowness_is_no_help_against_weight() -> None:
             slowed(does, rows, effort=7.0)
         (line,) = str(caught.value).splitlines()
         assert line.endswith(
-            "its effort limit is 7 N·m; lighten the motion or raise `joints.elbow.limits.effort`"
+            "its effort limit is 7 N·m; lighten the payload, choose another posture or raise "
+            "`joints.elbow.limits.effort`"
         )
 
 
