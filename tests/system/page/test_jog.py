@@ -346,6 +346,22 @@ async def test_a_frame_is_moved_along_an_axis_of_the_base_and_turned_about_one_o
             assert await page.locator(".pads li").count() == 3
 
 
+async def test_what_holds_up_a_frame_is_said_while_its_pad_is_held(rig: JogRig) -> None:
+    await rig.rest("arm", **dict.fromkeys(JOINTS, 0.0))
+    async with on_the_page(rig, "#/arm/jog") as desk, watching(rig) as watched:
+        page = desk.page
+        await switch_on(page)
+        await page.check("text=A frame")
+        await watched.until(lambda now: now == 0.0)
+        begin = watched.tool()
+        await hold(page, "button[aria-label='along y on, while it is held']")
+        singular = "It is at a singularity, where joints cannot keep up: jog another way, or move a joint."
+        await page.wait_for_selector(f".jog [role=status]:text-is('{singular}')")
+        assert watched.tool()[:3, 3] == pytest.approx(begin[:3, 3], abs=0.001)
+        await page.mouse.up()
+        await rig.until_sees("state", lambda seen: seen["state"] == "idle")
+
+
 def turned(begin: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return by how much, about each of its own axes, a frame has turned a little: (3,), in rad."""
     turn = begin[:3, :3].T @ end[:3, :3]
