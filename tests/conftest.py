@@ -144,6 +144,12 @@ def pytest_configure() -> None:
     gc.disable()
 
 
+def pytest_unconfigure() -> None:
+    """Free what the daemon has frozen here: bindings in C++ report what outlives them as leaked."""
+    gc.unfreeze()
+    gc.collect()
+
+
 def pytest_collection_finish() -> None:
     """Keep what is loaded by now out of the garbage collector's way: it stays to the end."""
     gc.freeze()
