@@ -66,6 +66,15 @@ class FollowLag(TypedDict):
     unit: str
 
 
+class FollowHeldBy(TypedDict):
+    """What was too near for joints to go on to their targets."""
+
+    links: list[str]
+    """The names of two: links, or a link and what stands around."""
+    distance_m: float
+    """How near they are, or would have come."""
+
+
 class FollowCounts(TypedDict):
     """What has become of the targets of a follow."""
 
@@ -81,6 +90,8 @@ class FollowCounts(TypedDict):
     """From when a target was sent, or else taken, to the first setpoint by it; null before the first."""
     lag: FollowLag | None
     """Null before the first target."""
+    held_by: FollowHeldBy | None
+    """In the last second; null where nothing was in the way, or where `collision` is not configured."""
 
 
 class FollowStatus(FollowCounts):

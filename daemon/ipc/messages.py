@@ -70,6 +70,21 @@ class WayBounds:
 
 
 @dataclass(frozen=True, slots=True)
+class CollisionSetup:
+    """What may be near a robot's links while it follows targets, and how near they may come.
+
+    - `world`: the robot and what stands around it, as a document for MuJoCo, by zlib in Base64
+    - `joints`: name, column, factor and offset of each joint of the document, as `daemon/physics` has them
+    - `left_out`: names of links whose distance is of no interest, or which touch always
+    """
+
+    world: str
+    joints: list[tuple[str, int, float, float]]
+    left_out: list[tuple[str, str]]
+    margin_m: float
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
     """The first command: everything the stream process needs to know; brings the ring's descriptor."""
 
@@ -92,6 +107,7 @@ class Setup:
     # the robot stops softly when no command came for so long; None where nobody sends heartbeats
     daemon_timeout_s: float | None = None
     contact_slots: int = 0  # of a record: how many contacts it has room for
+    collision: CollisionSetup | None = None  # None where nobody looks how near links come while it follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,6 +465,8 @@ class Followed:
       that was written first by it; None where there is none
     - `lag`: the newest target less what is measured, at the joint where it is greatest: `joint`, `value`,
       `unit`; None where there is no target
+    - `held_by`: since the last report, what has come too near to go on: `links`, two names, and `distance_m`;
+      None where nothing has
     """
 
     goal_id: str
@@ -459,6 +477,7 @@ class Followed:
     refused: int
     latency_s: dict[str, float] | None
     lag: dict[str, Any] | None
+    held_by: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -504,9 +523,10 @@ Command: TypeAlias = (
 )
 Notice: TypeAlias = Ready | Failed | Lost | Changed | Reached | Followed | Rebooted | Happened
 _TYPES: dict[str, type[Command | Notice]] = {kind.__name__: kind for kind in get_args(Command | Notice)}
-_NESTED: dict[str, type[CheckLimits | WayBounds | Passes]] = {
+_NESTED: dict[str, type[CheckLimits | WayBounds | CollisionSetup | Passes]] = {
     "limits": CheckLimits,
     "ways": WayBounds,
+    "collision": CollisionSetup,
     "passes": Passes,
 }
 """Fields that are dataclasses themselves."""
@@ -529,7 +549,7 @@ def decode(data: bytes) -> tuple[Command | Notice, int]:
     name, values, number = orjson.loads(line)
     if curve:
         values["curve"] = curve
-    nested: dict[str, Any] = {key: kind(**values[key]) for key, kind in _NESTED.items() if key in values}
+    nested: dict[str, Any] = {key: kind(**values[key]) for key, kind in _NESTED.items() if values.get(key)}
     if "play" in values:
         passes = Passes(**values["play"]["passes"])
         nested["play"] = Play(**(values["play"] | {"passes": passes}))

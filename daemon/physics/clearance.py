@@ -81,6 +81,7 @@ class Clearance:
 
     Attributes
     ----------
+    world : World
     touching : tuple of (str, str)
         Links that were found to touch always, or where the description begins.
     first, second : ndarray of int, shape (pairs,)
@@ -104,7 +105,7 @@ class Clearance:
         touching: Sequence[tuple[str, str]] | None = None,
     ) -> None:
         self._mujoco = load_mujoco(world.robot)
-        self._robot, self._world = PhysicalRobot(world), world
+        self._robot, self.world = PhysicalRobot(world), world
         model = self.model = self._robot.model
         self._joints = len(joint_map.joints)
         self._names = [_name_of(model, geom) for geom in range(model.ngeom)]
@@ -145,7 +146,7 @@ class Clearance:
                 if name not in known:
                     problem, reason = f"ignore names '{name}'", "no link or shape with that name can touch"
                     hint = nearest(name, known) or "correct it, or take the pair out"
-                    problems.append(f"{self._world.robot}: collision: {problem}; {reason}; {hint}")
+                    problems.append(f"{self.world.robot}: collision: {problem}; {reason}; {hint}")
         if problems:
             raise PhysicsError("\n".join(problems))
         return {frozenset(pair) for pair in ignore}

@@ -20,7 +20,7 @@
 
 from .approach import ApproachError, farthest, plan_approach
 from .blend import Blend, BlendError, overlap_of, plan_blend
-from .checks import Meanwhile, PlanCheck, PlanFindings, checked, checked_plan, make_checks
+from .checks import Meanwhile, PlanCheck, PlanFindings, checked, checked_plan, collision_of, make_checks
 from .columns import FREE_RATE_HZ, FURTHEST
 from .layering import Extent, clock_acceleration_of, conflict_of, extent_added, extent_of, left_beside
 from .library import (
@@ -75,6 +75,7 @@ __all__ = [
     "checked_plan",
     "clock_acceleration",
     "clock_acceleration_of",
+    "collision_of",
     "conflict_of",
     "curves",
     "extent_added",

@@ -29,7 +29,7 @@ from ..joints import (
     with_stops,
 )
 from ..physics import with_physics
-from ..planning import MotionLibrary, MotionReader, make_checks
+from ..planning import MotionLibrary, MotionReader, collision_of, make_checks
 from ..trajectory import FULL_RAMP
 from .gamepad import GamepadFile
 from .member import Member
@@ -106,8 +106,8 @@ def make_registry(
         options = with_stops(robot.driver.type, options, joint_map)
         driver = drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
         setup = make_setup(name, robot, settings, joint_map, options, allowed=driver.limits)
-        setup = replace(setup, contact_slots=driver.contact_slots)
         checks = make_checks(robot, model, joint_map)
+        setup = replace(setup, contact_slots=driver.contact_slots, collision=collision_of(checks))
         for note in (note for check in checks for note in check.notes):
             log.info("%s: %s", name, note)
         library = _make_library(name, robot, joint_map, driver, checks)

@@ -283,6 +283,14 @@ export interface FaultRequest {
   joint?: string | null;
 }
 
+/** What was too near for joints to go on to their targets. */
+export interface FollowHeldBy {
+  /** The names of two: links, or a link and what stands around. */
+  links: string[];
+  /** How near they are, or would have come. */
+  distance_m: number;
+}
+
 /** The joint whose newest target is furthest from what is measured. */
 export interface FollowLag {
   joint: string;
@@ -305,6 +313,8 @@ export interface FollowStatus {
   latency_s: Spread | null;
   /** Null before the first target. */
   lag: FollowLag | null;
+  /** In the last second; null where nothing was in the way, or where `collision` is not configured. */
+  held_by: FollowHeldBy | null;
   /** In the order of targets' values. */
   joints: string[];
   mode: "position" | "velocity" | "twist";

@@ -8,7 +8,7 @@
 
 from .collision import CollisionCheck
 from .effort import EffortCheck
-from .making import make_checks
+from .making import collision_of, make_checks
 from .plan_check import Meanwhile, PlanCheck, PlanFindings, checked, checked_plan, never, whole_rows
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "PlanFindings",
     "checked",
     "checked_plan",
+    "collision_of",
     "make_checks",
     "never",
     "whole_rows",

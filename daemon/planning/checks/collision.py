@@ -8,6 +8,8 @@ pair is, it must not come nearer.
 
 from __future__ import annotations
 
+import base64
+import zlib
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,8 @@ import numpy as np
 
 from motiond.text import listed
 
-from ...physics import Canceled, JointPath, nearing, sweep
+from ...ipc.messages import CollisionSetup
+from ...physics import Canceled, JointPath, PhysicsError, nearing, sweep
 from .plan_check import PlanFindings, whole_rows
 
 if TYPE_CHECKING:
@@ -26,11 +29,13 @@ if TYPE_CHECKING:
 
     from ...config.collision import CollisionSettings
     from ...joints import JointMap
-    from ...physics import Clearance, Encounter, Swept
+    from ...physics import Clearance, Encounter, Swept, World
     from ...trajectory import Track
     from ..planner import Plan
     from .plan_check import Meanwhile
 
+MOST_BYTES = 40_000
+"""Of a world, beside what else is in the first message to a stream process."""
 KEPT = 500
 """So many motions are known again, as when limits have changed and all are planned anew."""
 
@@ -53,6 +58,18 @@ class CollisionCheck:
         self.notes: Sequence[str] = (
             [f"links that touch always do not count as collisions: {pairs}"] if pairs else []
         )
+
+    def for_following(self) -> CollisionSetup | None:
+        """Return what a stream process looks at while it follows targets; None where it only would warn.
+
+        Raises PhysicsError if that does not fit into a message.
+        """
+        settings, clearance = self._settings, self._clearance
+        if settings.on_violation == "warn":
+            return None
+        world, left_out = clearance.world, [*settings.ignore, *clearance.touching]
+        joints = [(one.name, one.column, one.factor, one.offset) for one in world.joints]
+        return CollisionSetup(_packed(world), joints, left_out, settings.margin_m)
 
     def of_plan(self, planned: Plan, joint_map: JointMap, stopped: Callable[[], bool]) -> PlanFindings:
         """Look at a motion, as `PlanCheck`; not at what depends on joints that it does not move."""
@@ -180,6 +197,15 @@ class CollisionCheck:
         margin = f"`collision.margin_m` is {_mm(self._settings.margin_m)}"
         hint = "move them apart, or name both in `collision.ignore`"
         return f"{kind}'{one}' and '{other}' {verb} {where}; {margin}; {hint}"
+
+
+def _packed(world: World) -> str:
+    text = base64.b64encode(zlib.compress(world.mjcf.encode())).decode()
+    if len(text) > MOST_BYTES:
+        reason = f"it has {len(text) // 1000} kB packed"
+        hint = "keep shapes of many corners in files of meshes"
+        raise PhysicsError(f"{world.robot}: collision: the world is too large; {reason}; {hint}")
+    return text
 
 
 def _mm(metres: float) -> str:

@@ -10,12 +10,13 @@ from .collision import CollisionCheck
 from .effort import EffortCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from motiond.formats import Link, RobotModel
 
     from ...config.collision import CollisionSettings
     from ...config.robot import RobotSettings
+    from ...ipc.messages import CollisionSetup
     from ...joints import JointMap
     from .plan_check import PlanCheck
 
@@ -25,6 +26,17 @@ def make_checks(
 ) -> tuple[PlanCheck, ...]:
     """Return them; raises PhysicsError where one cannot be had."""
     return tuple(_checks(settings, model, joint_map))
+
+
+def collision_of(checks: Iterable[PlanCheck]) -> CollisionSetup | None:
+    """Return what a stream process looks at while a robot follows targets; None where it looks at nothing.
+
+    Raises PhysicsError if that does not fit into a message.
+    """
+    for check in checks:
+        if isinstance(check, CollisionCheck):
+            return check.for_following()
+    return None
 
 
 def _checks(settings: RobotSettings, model: RobotModel | None, joint_map: JointMap) -> Iterator[PlanCheck]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from .goal import Goal
 
 if TYPE_CHECKING:
-    from ...api import FollowCounts, FollowLag, FollowStatus, Spread, StartFollowRequest
+    from ...api import FollowCounts, FollowHeldBy, FollowLag, FollowStatus, Spread, StartFollowRequest
     from ...ipc.messages import Followed
     from ...joints import TwistMap
     from ...trajectory import OnlineLimits
@@ -114,6 +114,7 @@ class FollowGoal(Goal):
             "refused": self.refused + (followed.refused if followed else 0),
             "latency_s": cast("Spread | None", followed.latency_s if followed else None),
             "lag": cast("FollowLag | None", followed.lag if followed else None),
+            "held_by": cast("FollowHeldBy | None", followed.held_by if followed else None),
         }
 
     def status(self) -> FollowStatus:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ...ipc.messages import Chunk, Follow, FollowStop, Notice, Setup, Target
     from ..timing import Schedule
     from .actuators import Actuators
+    from .guard import Surroundings
     from .player import Player
     from .watch import Watch
 
@@ -28,6 +29,15 @@ FIRST_S = 2.0
 """So long the first target may take."""
 REPORT_S = 1.0
 FOLLOWING = State.FOLLOWING
+
+
+def surroundings_of(setup: Setup) -> Surroundings | None:
+    """Return what may be near a robot's links; None where that is not to be looked at."""
+    if setup.collision is None:
+        return None
+    from .guard import Surroundings  # noqa: PLC0415 - it needs an extra
+
+    return Surroundings(setup, setup.collision)
 
 
 class Following:
@@ -46,6 +56,7 @@ class Following:
         self._setup, self._player, self._actuators = setup, player, actuators
         self._watch, self._schedule, self._report = watch, schedule, report
         self._limits = FollowLimits(setup, actuators.driver.limits)
+        self._around = surroundings_of(setup)
         self._silent_at_s = self._report_at_s = math.inf
         self._was_behind = False
 
@@ -63,7 +74,7 @@ class Following:
             self._begin_where_moved(moved)
         schedule.start_grid(period_s)
         self._watch.start_motion()
-        pursuit = Pursuit(follow, self._limits, self._setup, player.position, schedule)
+        pursuit = Pursuit(follow, self._limits, self._setup, player.position, schedule, around=self._around)
         player.follow(pursuit)
         now_s = schedule.clock.now()
         self._silent_at_s = now_s + max(FIRST_S, pursuit.timeout_s)

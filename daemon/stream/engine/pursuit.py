@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ...ipc.messages import Follow, Setup, Target
     from ..timing import Schedule
+    from .guard import Surroundings
 
 NEAR_S, AS_FAST = 0.02, 0.2
 """A joint has caught up with its target when, at an approach's velocity, it is no further than `NEAR_S` away,
@@ -74,7 +75,14 @@ class Pursuit:
     """
 
     def __init__(
-        self, follow: Follow, limits: FollowLimits, setup: Setup, position: Floats, schedule: Schedule
+        self,
+        follow: Follow,
+        limits: FollowLimits,
+        setup: Setup,
+        position: Floats,
+        schedule: Schedule,
+        *,
+        around: Surroundings | None = None,
     ) -> None:
         self.goal_id, self.rate_hz, self.timeout_s = follow.goal_id, follow.rate_hz, follow.timeout_s
         self.path = Tolerances(follow.path_tolerance)
@@ -88,6 +96,9 @@ class Pursuit:
         self._turns, self._begun = limits.turns[self._moved], position[self._moved]
         self._start = position[self._joints]
         self._offsets = position - limits.turns * position[limits.leaders]
+        self._guard = (
+            None if around is None else around.guard(position, self._start, self._steps(), self._period_s)
+        )
         self._generator = self._generator_within(limits)
         self._free: OnlineGenerator | None = None  # within the joints' own limits, from when it has caught up
         self._passing = np.zeros(len(self._joints))
@@ -101,7 +112,13 @@ class Pursuit:
         self._targets = self._clipped = self._dropped = self._refused = self.dropped_since = 0
 
     def _generator_within(self, limits: FollowLimits) -> OnlineGenerator:
-        return OnlineGenerator(self._joint_limits(limits), self._start, self._period_s)
+        return OnlineGenerator(self._joint_limits(limits), self._start, self._period_s, self._guard)
+
+    def _steps(self) -> Floats:
+        """Return how far each joint goes, of the way of each that has targets, shape (joints, targets)."""
+        steps = np.zeros((len(self._names), len(self._joints)))
+        steps[self._moved, self._columns] = self._turns
+        return steps
 
     def _joint_limits(self, limits: FollowLimits) -> OnlineLimits:
         """Return what joints with targets may do, so that those in step with them keep their limits, too."""
@@ -233,6 +250,7 @@ class Pursuit:
             "refused": self._refused,
             "latency_s": self._latency_s(),
             "lag": self._lag(measured),
+            "held_by": self._guard and self._guard.take_held_by(),
         }
 
     def _latency_s(self) -> dict[str, float] | None:

@@ -144,6 +144,9 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, machine: Mac
         while _drive(machine.loop(setup, driver, clock, channel, ring), warnings):
             if not reopen(driver, locks, channel, clock, machine.interruptible):
                 break
+    except DriverError as error:  # where what stands around the robot cannot be loaded
+        channel.send(messages.Failed(str(error)))
+        return 1
     finally:
         driver.close()
     return 0

@@ -9,12 +9,13 @@ steps is only a candidate, and this holds by induction:
 - A candidate that is safe is taken. Otherwise the joint takes one tick of braking from where it is: what is
   left of that braking keeps it within its limits too, so it is safe there as well.
 
-Each joint moves for itself, and none waits for another.
+Each joint moves for itself, and none waits for another; but where a guard does not let them go on, all of
+them brake, which it has found out before that they may.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from ruckig import (
@@ -51,6 +52,16 @@ HORIZON_S = 60.0
 POSITION, VELOCITY = ControlInterface.Position, ControlInterface.Velocity
 
 
+class Guard(Protocol):
+    """Says whether joints may go on."""
+
+    def allows(self, here: Floats, next_: Floats, braking: Trajectory) -> bool:
+        """Whether joints, shape (joints,), may go from here to a place from which they can brake like that.
+
+        If so, they may do that, too. `braking`: from 0, as seen from that place.
+        """
+
+
 class OnlineGenerator:
     """Moves joints towards targets, one tick at a time.
 
@@ -59,12 +70,15 @@ class OnlineGenerator:
 
     A joint that begins outside its limits stays there, or comes back in.
 
-    `start` (joints,): where they rest to begin with. `period_s`: between two ticks.
+    `start` (joints,): where they rest to begin with. `period_s`: between two ticks. `guard`: asked before
+    each step; at the start they may rest.
     """
 
-    def __init__(self, limits: OnlineLimits, start: Floats, period_s: float) -> None:
+    def __init__(
+        self, limits: OnlineLimits, start: Floats, period_s: float, guard: Guard | None = None
+    ) -> None:
         count = len(start)
-        self._limits = limits
+        self._limits, self._guard = limits, guard
         self._state = np.zeros((3, count))
         self.position, self.velocity = start.copy(), self._state[1]
         self._state[0] = start
@@ -81,7 +95,7 @@ class OnlineGenerator:
         self._stopping = Trajectory(count)
         self._paths, self._period_s = Paths(limits, period_s), period_s
         self._interception = Interception(limits, period_s)
-        self._rests, self._zeros = True, [0.0] * count
+        self._rests, self._all, self._zeros = True, [*range(count)], [0.0] * count
 
     def resume(self, other: OnlineGenerator) -> None:
         """Go on from where another is to its target, at any limits of velocity, acceleration and jerk.
@@ -169,12 +183,22 @@ class OnlineGenerator:
             self._set(self._braked_rows())
             return
         if unsafe := self._unsafe(candidate):
-            braked = self._braked_rows()
-            for joint in unsafe:
-                for row, instead in zip(candidate, braked, strict=True):
-                    row[joint] = instead[joint]
-            self._paths.lose(unsafe)
+            self._brake_some(candidate, unsafe)
+        if self._guard is not None and not self._guard.allows(
+            self._state[0], np.array(candidate[0]), self._stopping
+        ):
+            candidate = self._braked_rows()
+            self._paths.lose(self._all)
         self._set(candidate)
+
+    def _brake_some(self, candidate: Rows, joints: list[int]) -> None:
+        braked = self._braked_rows()
+        for joint in joints:
+            for row, instead in zip(candidate, braked, strict=True):
+                row[joint] = instead[joint]
+        self._paths.lose(joints)
+        if self._guard is not None:
+            self._stopping_extents(candidate)
 
     def brake(self) -> bool:
         """Brake for a tick; return whether all joints rest."""
@@ -250,7 +274,7 @@ class OnlineGenerator:
         try:
             extents = self._stopping_extents(candidate)
         except (RuckigError, ValueError):  # as of `_updates`
-            return [*range(len(self.position))]
+            return self._all
         too_fast = self._too_fast(candidate)
         unsafe = [
             joint

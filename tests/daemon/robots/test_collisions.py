@@ -22,6 +22,7 @@ from motiond.daemon.planning.checks import CollisionCheck
 from motiond.daemon.tools.dry_run import run_dry
 from motiond.drivers.sim.command_log import read_trace
 from motiond.formats import load_robot
+from tests.daemon.physics.robots import clearance_of
 from tests.daemon.rig import Rig, ask, refused, write_seq
 
 if TYPE_CHECKING:
@@ -376,3 +377,40 @@ def test_a_dry_run_refuses_as_a_daemon_does(rig: Rig) -> None:
         with pytest.raises(RequestError) as refusal:
             run_dry(settings, "arm", PlayRequest(motion=motion))
         assert str(refusal.value).startswith(f"{motion}: {says}")
+
+
+# -- while targets are followed ------------------------------------------------------------------------------
+
+
+async def follow_together(rig: Rig) -> tuple[dict[str, Any], float]:
+    """Send targets by which the fingers would meet; return the result, and how near they came in m."""
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        goal_id = (await ask(registry, "follow/start", timeout_s=5.0))["goal_id"]
+        for _ in range(30):
+            await ask(registry, "follow/target", goal_id=goal_id, positions=[-0.6, 0.6])
+            await asyncio.sleep(0.1)
+        state: dict[str, Any] = {**registry.members["arm"].robot.state_payload()}
+        assert state["state"] == "following"
+        await ask(registry, "follow/stop")
+        result = await rig.rest_after(goal_id)
+    model = load_robot(rig.folder / "pincers.urdf")
+    look = clearance_of(model)[0].look()
+    rows = read_trace(rig.folder / "trace.npy")["position"]
+    found = [nearest.distance_m for row in rows if (nearest := look.nearest(row)) is not None]
+    return result | {"held_by": state["follow"]["held_by"]}, min(found)
+
+
+async def test_a_robot_that_follows_targets_stops_before_its_links_touch(rig: Rig) -> None:
+    result, nearest_m = await follow_together(rig)
+    assert 0.005 <= nearest_m < 0.006
+    assert result["code"] == "SUCCESSFUL"
+    assert result["held_by"]["links"] == ["left_finger", "right_finger"]
+    assert result["held_by"]["distance_m"] == pytest.approx(nearest_m, abs=1e-3)
+
+
+async def test_where_collisions_are_only_warned_of_targets_are_followed_into_them(rig: Rig) -> None:
+    rig.robot["collision"] = {"on_violation": "warn"}
+    result, nearest_m = await follow_together(rig)
+    assert nearest_m < 0.0
+    assert result["held_by"] is None

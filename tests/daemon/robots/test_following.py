@@ -203,7 +203,7 @@ async def test_what_it_does_while_it_follows_is_in_its_state_once_a_second(follo
     assert 0.0 <= follow["latency_s"]["p50"] <= follow["latency_s"]["max"]
     await ask(follower.registry, "stop")
     result = await follower.rig.rest_after(goal_id)
-    counts = ("targets", "clipped", "dropped", "refused", "latency_s", "lag")
+    counts = ("targets", "clipped", "dropped", "refused", "latency_s", "lag", "held_by")
     assert tuple(result["details"]["follow"]) == counts
     assert follow.keys() > set(counts)
     assert "follow" not in follower.state

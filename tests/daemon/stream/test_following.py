@@ -589,7 +589,7 @@ def test_what_became_of_targets_is_reported_once_a_second_and_with_the_result(ro
     assert (lag["unit"], abs(lag["value"]) < 1e-3) == ("rad", True)
     assert ended.details["follow"] == {
         key: getattr(reports[-1], key)
-        for key in ("is_behind", "targets", "clipped", "dropped", "refused", "latency_s", "lag")
+        for key in ("is_behind", "targets", "clipped", "dropped", "refused", "latency_s", "lag", "held_by")
     }
 
 
