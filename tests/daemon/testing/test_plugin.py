@@ -60,7 +60,7 @@ def test_the_plugin_knows_every_state() -> None:
 
 
 def test_the_page_quotes_the_examples_as_they_are_and_what_both_import_is_public_and_there() -> None:
-    for example in (EXAMPLE / "test_arm.py", ROOT / "examples" / "physics-tests" / "test_table.py"):
+    for example in (EXAMPLE / "test_arm.py", ROOT / "examples" / "physics-tests" / "test_wall.py"):
         assert f"```python\n{example.read_text()}```" in PAGE
     imports = re.findall(r"^from pytest_motiond import (.*)$", PAGE, re.MULTILINE)
     imported = {name for names in imports for name in names.split(", ")}

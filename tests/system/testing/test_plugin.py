@@ -24,7 +24,7 @@ pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "robot-tests"
-AT_A_TABLE = ROOT / "examples" / "physics-tests"
+IN_A_WORLD = ROOT / "examples" / "physics-tests"
 PLUGIN = ("-p", "pytest_motiond", "-p", "no:cacheprovider", "-W", "error")
 TIMEOUT_S = 4 * PATIENCE_S
 PATIENCES = ("max_lateness_s", "stream_timeout_s", "daemon_timeout_s")
@@ -85,8 +85,8 @@ def test_the_example_passes_in_a_worker_process_and_beside_other_plugins(suite: 
 
 
 def test_the_example_in_a_physical_world_passes(suite: pytest.Pytester) -> None:
-    folder = suite.path / "at_a_table"
-    shutil.copytree(AT_A_TABLE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    folder = suite.path / "in_a_world"
+    shutil.copytree(IN_A_WORLD, folder, ignore=shutil.ignore_patterns("__pycache__"))
     arm = folder / "arm.yaml"
     settings = yaml.safe_load(arm.read_text())
     settings["robots"]["arm"] |= {"on_late": "stretch", **dict.fromkeys(PATIENCES, 10.0)}
