@@ -26,6 +26,8 @@ ROUNDING = 1e-9
 """Of a limit, or in rad, m, or that per s or s²: what differs by less is the same."""
 BEND = 0.005
 """Of what a joint can make of its acceleration in a tick: how far what is between two ticks may be off."""
+EVEN = 1.015
+"""Of a limit of acceleration: how much of it the difference of two steps may be."""
 _PLACES = 17
 """So many places of a way onto a path are looked at."""
 _VANISHING = np.array(
@@ -70,7 +72,7 @@ class Paths:
         self.rows, self.ahead = np.zeros((3, count)), np.zeros((3, count))
         self._since_s, self._join_s = np.zeros(count), np.ones(count)
         self._gaps, self._powers = np.zeros((3, 6, count)), np.ones((6, count))
-        self._kept, self._most = np.zeros((8, count)), _most_of(limits, period_s)
+        self._kept, self._most = np.zeros((9, count)), _most_of(limits, period_s)
 
     @property
     def ends_s(self) -> float:
@@ -150,13 +152,15 @@ class Paths:
         kept[0], kept[1], kept[2], kept[3], kept[4] = next_v, next_a, gained, change, step
         kept[5] = next_v + next_a * np.abs(next_a) / (2.0 * self._limits.jerk)  # how fast it gets at least
         kept[6] = gained - h / 2.0 * (a + next_a)
-        kept[7] = step - h / 2.0 * (v + next_v) + h**2 / 12.0 * change
+        bow = step - h / 2.0 * (v + next_v)
+        kept[7] = bow + h**2 / 12.0 * change
+        kept[8] = h / 2.0 * np.abs(gained) + np.abs(bow)  # its share of how much two steps may differ
         can: Booleans = (np.abs(kept) <= self._most).all(axis=0)
         return can
 
 
 def _most_of(limits: OnlineLimits, h: float) -> Floats:
-    """Return what may be at most of what `_can_follow` looks at, in ticks of h, shape (8, joints)."""
+    """Return what may be at most of what `_can_follow` looks at, in ticks of h, shape (9, joints)."""
     velocity, acceleration = limits.velocity * (1.0 + ROUNDING), limits.acceleration * (1.0 + ROUNDING)
     jerk = limits.jerk * h
     bend = np.minimum(jerk * h**2 / 16.0, BEND * limits.acceleration * h**2)
@@ -170,5 +174,6 @@ def _most_of(limits: OnlineLimits, h: float) -> Floats:
             velocity,
             jerk * h / 4.0 + ROUNDING,
             bend + ROUNDING * h,
+            EVEN * limits.acceleration * h**2 / 2.0 + ROUNDING * h,
         ]
     )

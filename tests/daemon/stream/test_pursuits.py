@@ -14,7 +14,7 @@ from tests.daemon.stream import pursuits
 FOLLOWING, IDLE = STATES.index(State.FOLLOWING), STATES.index(State.IDLE)
 
 
-KEPT = [417, 1183, 90085]
+KEPT = [417, 1183, 90085, 402110]
 """They have failed: rows between two ticks on which a joint speeds up more than it may."""
 
 
