@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 40_000
 """Of a world, beside what else is in the first message to a stream process."""
+MOST_NAMED = 3
+"""So many pairs are named, those that come nearest."""
 KEPT = 500
 """So many motions are known again, as when limits have changed and all are planned anew."""
 
@@ -129,8 +131,13 @@ class CollisionCheck:
         return self._findings(said, swept.nearest, way.rate_hz, path)
 
     def _moved(self, track: Track, meanwhile: Meanwhile) -> Booleans:
-        """Return which pairs a track, or what goes on meanwhile, moves; shape (pairs,)."""
-        moved: Booleans = self._clearance.moved_by[:, track.driven | (meanwhile.spread > 0.0)].any(axis=1)
+        """Return which pairs are to be looked at along a track, shape (pairs,).
+
+        Those that it moves, and those that only what is added moves. Others' own were looked at with theirs.
+        """
+        moved_by, others = self._clearance.moved_by, meanwhile.spread > 0.0
+        by_added = moved_by[:, meanwhile.added > 0.0].any(axis=1) & ~moved_by[:, others].any(axis=1)
+        moved: Booleans = moved_by[:, track.driven].any(axis=1) | by_added
         return moved
 
     def _swept(self, track: Track, meanwhile: Meanwhile, pairs: Indices, reserve: Floats) -> Swept:
@@ -144,8 +151,8 @@ class CollisionCheck:
         )
 
     def _reserve(self, track: Track, meanwhile: Meanwhile) -> Floats:
-        """Return by how much each pair may be nearer, as other joints go on by up to `spread`, (pairs,)."""
-        held, spread = meanwhile.held, meanwhile.spread
+        """Return by how much each pair may be nearer, as others go on and something is added, (pairs,)."""
+        held, spread = meanwhile.held, meanwhile.spread + meanwhile.added
         if not spread.any():
             return np.zeros(len(self._clearance.links))
         farthest = np.maximum(np.abs(track.positions).max(axis=0, initial=0.0), np.abs(held)) + spread
@@ -165,6 +172,9 @@ class CollisionCheck:
     def _findings(
         self, said: Sequence[str], nearest: Encounter | None, rate_hz: float, path: JointPath
     ) -> PlanFindings:
+        more = len(said) - MOST_NAMED
+        if more > 0:
+            said = [*said[:MOST_NAMED], f"and {more} more pairs come too near"]
         about = None if nearest is None else self._about(nearest, rate_hz, path)
         if self._settings.on_violation == "warn":
             return PlanFindings(warnings=tuple(said), about=about)

@@ -61,13 +61,14 @@ class Meanwhile:
     """What joints do that a track does not drive.
 
     - `held` (ndarray, shape (joints,)): where they are, in rad or m
-    - `spread` (ndarray, shape (joints,)): how far from there they go meanwhile, or what is added takes any
-      joint; 0 where they hold
+    - `spread` (ndarray, shape (joints,)): how far from there other motions take them; 0 where they hold
+    - `added` (ndarray, shape (joints,)): how far what is added takes any joint besides
     - `stopped`: once it says so, what is found does not matter any more
     """
 
     held: Floats
     spread: Floats
+    added: Floats
     stopped: Callable[[], bool] = never
 
 

@@ -110,7 +110,8 @@ def _key_of(stretch: Stretch, meanwhile: Meanwhile, joint_map: object) -> tuple[
         digest.update(track.velocities[:, track.driven].tobytes())
         rows = digest.digest()
     held = np.where(track.driven, 0.0, meanwhile.held)
-    others = (track.driven.tobytes(), held.tobytes(), meanwhile.spread.tobytes(), id(joint_map))
+    arrays = track.driven, held, meanwhile.spread, meanwhile.added
+    others = (*(one.tobytes() for one in arrays), id(joint_map))
     return rows, stretch.is_motion, track.rate_hz, track.interpolation, *others
 
 
@@ -144,7 +145,8 @@ def meanwhile_of(others: Sequence[MotionGoal], held: Floats, added: Extent | Non
         lower, upper = _range_of(goal)
         driven = goal.plan.driven
         held[driven], spread[driven] = ((lower + upper) / 2)[driven], ((upper - lower) / 2)[driven]
-    return Meanwhile(held, spread if added is None else spread + np.maximum(-added.lower, added.upper))
+    reach = np.zeros_like(held) if added is None else np.maximum(-added.lower, added.upper)
+    return Meanwhile(held, spread, reach)
 
 
 def sums_of(

@@ -463,6 +463,7 @@ class GoalPlanner:
         others = (
             meanwhile.held[~driven].tobytes(),
             meanwhile.spread.tobytes(),
+            meanwhile.added.tobytes(),
             *(one.goal_id for one in playing),
         )
         own = goal.goal_id, row, goal.playback.plan.rate_hz, held[driven].tobytes()

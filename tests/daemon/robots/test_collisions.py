@@ -209,6 +209,20 @@ async def test_what_may_meet_what_plays_beside_it_does_not_begin(rig: Rig) -> No
     assert results == ["SUCCESSFUL", "SUCCESSFUL"]
 
 
+async def test_what_only_the_other_moves_was_looked_at_with_it(rig: Rig) -> None:
+    """The left finger goes from far to far, past the post half way between in no row of its own."""
+    at = np.linspace(0.0, 1.0, 601)
+    there = np.stack([at**3 * (10 - 15 * at + 6 * at**2), 0 * at], axis=1)[:, :1]
+    rig.robot["collision"] = {"workspace": [POST | {"position": [0.27, 0.255, 0.0]}]}
+    write_seq(rig.folder / "motions" / "wide.seq", -0.4 + 0.8 * there, ("left",), RATE_HZ)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        base = (await ask(registry, "play", motion="wide"))["goal_id"]
+        await rig.until_state("playing")
+        beside = (await ask(registry, "play", motion="right_out", on_busy="beside"))["goal_id"]
+        assert [(await rig.result_of(goal))["code"] for goal in (beside, base)] == ["SUCCESSFUL"] * 2
+
+
 async def test_what_is_added_leaves_links_clear_of_each_other(rig: Rig) -> None:
     async with rig.running() as registry:
         await rig.until_state("idle")

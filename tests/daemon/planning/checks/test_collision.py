@@ -85,9 +85,9 @@ def test_pairs_that_depend_on_joints_which_it_leaves_alone_are_looked_at_as_it_b
     assert found.plan is not None, "jib and hook alone depend on more than the hook's joint"
     (check,) = library.checks
     held = library.joint_map.initial.copy()
-    high = check.of_held(found.plan.track, Meanwhile(held, 0 * held), library.joint_map)
+    high = check.of_held(found.plan.track, Meanwhile(held, np.zeros(4), np.zeros(4)), library.joint_map)
     held[1] = 0.9
-    low = check.of_held(found.plan.track, Meanwhile(held, 0 * held), library.joint_map)
+    low = check.of_held(found.plan.track, Meanwhile(held, np.zeros(4), np.zeros(4)), library.joint_map)
     assert low.about is not None
     assert high.about is not None
     assert low.about["distance_m"] < high.about["distance_m"]
@@ -101,7 +101,7 @@ def test_nothing_is_taken_for_clear_while_a_joint_is_nobody_knows_where(folder: 
     held = library.joint_map.initial.copy()
     held[1] = np.nan
     for look in (check.of_way, check.of_held):
-        assert look(plan.track, Meanwhile(held, np.zeros(4)), library.joint_map).refusals == (
+        assert look(plan.track, Meanwhile(held, np.zeros(4), np.zeros(4)), library.joint_map).refusals == (
             "joint 'nod' has no measured position; how near links come is unknown; check the actuator",
         )
 

@@ -212,7 +212,7 @@ def test_warned_of_it_is_played_as_it_is() -> None:
 def test_a_way_is_held_to_its_peak_alone() -> None:
     own, joint_map = planned(swing(0.4, 2.0, 0.5), effort=10.0, continuous_effort=1.0)
     way = replace(own.track, positions=own.positions)
-    meanwhile = Meanwhile(own.positions[0], np.zeros_like(own.positions[0]))
+    meanwhile = Meanwhile(own.positions[0], *np.zeros((2, *own.positions[0].shape)))
     (violation,) = check().of_way(way, meanwhile, joint_map).refusals
     assert getattr(violation, "kind", "") == "effort"
     assert check().of_way(replace(way, rate_hz=100.0), meanwhile, joint_map).refusals == ()
