@@ -20,7 +20,16 @@
 
 from .approach import ApproachError, farthest, plan_approach
 from .blend import Blend, BlendError, overlap_of, plan_blend
-from .checks import Meanwhile, PlanCheck, PlanFindings, checked, checked_plan, collision_of, make_checks
+from .checks import (
+    Meanwhile,
+    PlanCheck,
+    PlanFindings,
+    checked,
+    checked_plan,
+    collision_of,
+    make_checks,
+    range_of,
+)
 from .columns import FREE_RATE_HZ, FURTHEST
 from .layering import Extent, clock_acceleration_of, conflict_of, extent_added, extent_of, left_beside
 from .library import (
@@ -95,6 +104,7 @@ __all__ = [
     "plan_pose",
     "plan_sequence",
     "preview",
+    "range_of",
     "read_markers",
     "refuse_out_of_reach",
     "stamp_of",

@@ -6,7 +6,7 @@
 - `making`: those that a configuration asks for
 """
 
-from .collision import CollisionCheck
+from .collision import CollisionCheck, range_of
 from .effort import EffortCheck
 from .making import collision_of, make_checks
 from .plan_check import Meanwhile, PlanCheck, PlanFindings, checked, checked_plan, never, whole_rows
@@ -22,5 +22,6 @@ __all__ = [
     "collision_of",
     "make_checks",
     "never",
+    "range_of",
     "whole_rows",
 ]

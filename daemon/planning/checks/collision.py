@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,8 @@ MOST_BYTES = 40_000
 """Of a world, beside what else is in the first message to a stream process."""
 MOST_NAMED = 3
 """So many pairs are named, those that come nearest."""
+MOST_HALVINGS = 8
+"""So often another motion is halved, to know how far links are from each other on its parts."""
 KEPT = 500
 """So many motions are known again, as when limits have changed and all are planned anew."""
 
@@ -141,6 +144,43 @@ class CollisionCheck:
         return moved
 
     def _swept(self, track: Track, meanwhile: Meanwhile, pairs: Indices, reserve: Floats) -> Swept:
+        """Look at pairs along a track; where another motion stands against it, with that in parts."""
+        swept, parts = self._swept_once(track, meanwhile, pairs, reserve), meanwhile.parts
+        links = {one.nearest.links for one in swept.violations if one.reserve_m > 0.0}
+        if not parts or not links:
+            return swept
+        again = np.array([pair for pair in pairs.tolist() if self._clearance.links[pair] in links])
+        certain = [one for one in swept.violations if one.nearest.links not in links]
+        in_doubt = self._in_parts(track, meanwhile, again)
+        return replace(swept, violations=(*certain, *in_doubt))
+
+    def _in_parts(self, track: Track, meanwhile: Meanwhile, pairs: Indices) -> tuple[Encounter, ...]:
+        """Return what comes too near while another motion is anywhere on itself, part by part.
+
+        Parts in which nothing does are done; others are halved, until two links would meet for certain.
+        """
+        parts = [ranges_of(track) for track in meanwhile.parts]
+        found: tuple[Encounter, ...] = ()
+        for _ in range(MOST_HALVINGS):
+            left = []
+            for lower, upper in parts:
+                lowest, highest = lower.min(axis=0), upper.max(axis=0)
+                moves = meanwhile.spread > 0.0
+                held = np.where(moves, (lowest + highest) / 2, meanwhile.held)
+                spread = np.where(moves, (highest - lowest) / 2, 0.0)
+                there = replace(meanwhile, held=held, spread=spread)
+                swept = self._swept_once(track, there, pairs, self._reserve(track, there))
+                if swept.violations:
+                    left.append(np.stack((lower, upper)))
+                    found = swept.violations
+                    if found[0].nearest.distance_m < self._settings.margin_m:
+                        return found
+            if not left:
+                return ()
+            parts = [half for part in left for half in np.array_split(part, 2, axis=1) if half.shape[1]]
+        return found
+
+    def _swept_once(self, track: Track, meanwhile: Meanwhile, pairs: Indices, reserve: Floats) -> Swept:
         return sweep(
             self._clearance,
             _path_of(track, meanwhile.held),
@@ -231,6 +271,33 @@ def _path_of(track: Track, held: Floats) -> JointPath:
     positions = np.where(track.driven, track.positions, held)
     slopes = np.where(track.driven, track.velocities / track.rate_hz, 0.0)
     return _path(positions, slopes, track.interpolation)
+
+
+def ranges_of(track: Track) -> Floats:
+    """Return the lowest and the highest positions from each row to the next, shape (2, rows, joints)."""
+    rows = track.positions
+    after = rows[1:] if len(rows) > 1 else rows
+    before = rows[: len(after)]
+    ranges: Floats = np.stack((np.minimum(before, after), np.maximum(before, after)))
+    past = _past(track)
+    ranges[0] -= past
+    ranges[1] += past
+    return ranges
+
+
+def range_of(track: Track) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest positions of rows, and between them, each of shape (joints,)."""
+    rows, past = track.positions, _past(track)
+    lower, upper = np.min(rows, axis=0), np.max(rows, axis=0)
+    return lower - past, upper + past
+
+
+def _past(track: Track) -> Floats:
+    """Return how far a curve goes past its rows at most: less than a third of what is gone in a period."""
+    if track.interpolation != "smooth":
+        return np.zeros(track.positions.shape[1])
+    past: Floats = np.abs(track.velocities).max(axis=0) / track.rate_hz / 3.0
+    return past
 
 
 def _unknown(track: Track, meanwhile: Meanwhile, joint_map: JointMap) -> tuple[str, ...]:

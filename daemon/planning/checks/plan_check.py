@@ -62,6 +62,7 @@ class Meanwhile:
 
     - `held` (ndarray, shape (joints,)): where they are, in rad or m
     - `spread` (ndarray, shape (joints,)): how far from there other motions take them; 0 where they hold
+    - `parts`: the ways and the rows of the one motion that takes them there; () where there are several
     - `added` (ndarray, shape (joints,)): how far what is added takes any joint besides
     - `stopped`: once it says so, what is found does not matter any more
     """
@@ -69,6 +70,7 @@ class Meanwhile:
     held: Floats
     spread: Floats
     added: Floats
+    parts: tuple[Track, ...] = ()
     stopped: Callable[[], bool] = never
 
 

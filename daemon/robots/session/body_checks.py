@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from motiond.text import shortened
 
 from ...api import RequestError
-from ...planning import Meanwhile, PlanFindings
+from ...planning import Meanwhile, PlanFindings, range_of
 from ...trajectory import Track
 from .goal import MotionGoal
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ...planning import Extent, MotionLibrary
+    from ...planning import Extent, MotionLibrary, Plan
     from .goal import Goal
 
 WAY = "on the way"
@@ -45,7 +46,8 @@ class BodyChecks:
 
     def __init__(self, library: MotionLibrary) -> None:
         self._library = library
-        self._found: dict[tuple[Any, ...], tuple[Track, list[PlanFindings]]] = {}
+        self._found: dict[tuple[Any, ...], tuple[Track, Meanwhile, list[PlanFindings]]] = {}
+        self._ranges: WeakKeyDictionary[Plan, tuple[Floats, Floats]] = WeakKeyDictionary()
 
     @property
     def are_any(self) -> bool:
@@ -86,15 +88,52 @@ class BodyChecks:
         key = _key_of(stretch, meanwhile, self._library.joint_map)
         known = self._found.get(key)
         if known is not None:
-            return known[1]
+            return known[-1]
         ask = "of_held" if stretch.is_motion else "of_way"
         library = self._library
         found = [getattr(one, ask)(stretch.track, meanwhile, library.joint_map) for one in library.checks]
         if not meanwhile.stopped():
             if len(self._found) >= KEPT:
                 self._found.clear()
-            self._found[key] = stretch.track, found
+            self._found[key] = stretch.track, meanwhile, found
         return found
+
+    def meanwhile(self, others: Sequence[MotionGoal], held: Floats, added: Extent | None) -> Meanwhile:
+        """Return what other joints do while a goal plays: in the middle of where other goals take them.
+
+        `added`: what is added to all of them.
+        """
+        held, spread = held.copy(), np.zeros_like(held)
+        for goal in others:
+            lower, upper = self._range_of(goal)
+            driven = goal.plan.driven
+            held[driven], spread[driven] = ((lower + upper) / 2)[driven], ((upper - lower) / 2)[driven]
+        reach = np.zeros_like(held) if added is None else np.maximum(-added.lower, added.upper)
+        return Meanwhile(held, spread, reach, tuple(_tracks_of(others[0])) if len(others) == 1 else ())
+
+    def sums(
+        self, goal: MotionGoal, added: Extent, held: Floats, playing: Sequence[Goal]
+    ) -> Iterator[tuple[list[Stretch], Meanwhile]]:
+        """Yield what a goal is to be added to: what is held, and what each goal leads along that plays."""
+        others = [one for one in playing if isinstance(one, MotionGoal) and not one.is_additive]
+        if not others:
+            none = np.zeros(held.size, dtype=bool)
+            still = Track(held[None], np.zeros((1, held.size)), none, goal.rate_hz, 1.0)
+            yield [Stretch(still, "where the robot holds", is_motion=True)], self.meanwhile((), held, added)
+        for other in others:
+            stretches = [
+                one._replace(where=f"added to {other.motion}") for one in stretches_of(other, other.ways)
+            ]
+            yield stretches, self.meanwhile([one for one in others if one is not other], held, added)
+
+    def _range_of(self, goal: MotionGoal) -> tuple[Floats, Floats]:
+        """Return the lowest and the highest positions on all the rows of a goal, and between these."""
+        plan = goal.playback.track
+        if plan not in self._ranges:
+            self._ranges[plan] = range_of(plan.track)
+        ranges = [self._ranges[plan], *map(range_of, _tracks_of(goal)[1:])]
+        lower, upper = zip(*ranges, strict=True)
+        return np.min(lower, axis=0), np.max(upper, axis=0)
 
 
 def _said(motion: str, stretch: Stretch, text: object) -> str:
@@ -111,7 +150,8 @@ def _key_of(stretch: Stretch, meanwhile: Meanwhile, joint_map: object) -> tuple[
         rows = digest.digest()
     held = np.where(track.driven, 0.0, meanwhile.held)
     arrays = track.driven, held, meanwhile.spread, meanwhile.added
-    others = (*(one.tobytes() for one in arrays), id(joint_map))
+    parts = (id(part.positions) for part in meanwhile.parts)
+    others = (*(one.tobytes() for one in arrays), *parts, id(joint_map))
     return rows, stretch.is_motion, track.rate_hz, track.interpolation, *others
 
 
@@ -135,49 +175,5 @@ def others_of(goal: MotionGoal, playing: Sequence[Goal]) -> list[MotionGoal]:
     ]
 
 
-def meanwhile_of(others: Sequence[MotionGoal], held: Floats, added: Extent | None) -> Meanwhile:
-    """Return what other joints do while a goal plays: in the middle of where other goals take them.
-
-    `added`: what is added to all of them.
-    """
-    held, spread = held.copy(), np.zeros_like(held)
-    for goal in others:
-        lower, upper = _range_of(goal)
-        driven = goal.plan.driven
-        held[driven], spread[driven] = ((lower + upper) / 2)[driven], ((upper - lower) / 2)[driven]
-    reach = np.zeros_like(held) if added is None else np.maximum(-added.lower, added.upper)
-    return Meanwhile(held, spread, reach)
-
-
-def sums_of(
-    goal: MotionGoal, added: Extent, held: Floats, playing: Sequence[Goal]
-) -> Iterator[tuple[list[Stretch], Meanwhile]]:
-    """Yield what a goal is to be added to: all that is held, and what each goal leads along that plays."""
-    others = [one for one in playing if isinstance(one, MotionGoal) and not one.is_additive]
-    if not others:
-        none = np.zeros(held.size, dtype=bool)
-        still = Track(held[None], np.zeros((1, held.size)), none, goal.rate_hz, 1.0)
-        yield [Stretch(still, "where the robot holds", is_motion=True)], meanwhile_of((), held, added)
-    for other in others:
-        stretches = [
-            one._replace(where=f"added to {other.motion}") for one in stretches_of(other, other.ways)
-        ]
-        yield stretches, meanwhile_of([one for one in others if one is not other], held, added)
-
-
-def _range_of(goal: MotionGoal) -> tuple[Floats, Floats]:
-    """Return the lowest and the highest positions on all the rows of a goal, and between these."""
-    tracks = [track for track in (goal.playback.track.track, *goal.ways) if len(track.positions)]
-    lower = np.min([track.positions.min(axis=0) for track in tracks], axis=0)
-    upper = np.max([track.positions.max(axis=0) for track in tracks], axis=0)
-    # A smooth curve may go past its rows, by less than a third of what it would go on in a period.
-    past = np.max(
-        [
-            np.abs(track.velocities).max(axis=0) / track.rate_hz / 3.0
-            if track.interpolation == "smooth"
-            else np.zeros_like(lower)
-            for track in tracks
-        ],
-        axis=0,
-    )
-    return lower - past, upper + past
+def _tracks_of(goal: MotionGoal) -> list[Track]:
+    return [track for track in (goal.playback.track.track, *goal.ways) if len(track.positions)]

@@ -45,7 +45,7 @@ from ...planning import (
     whole_of,
 )
 from ...trajectory import FULL_RAMP, OnlineLimits, Route, Track, longest_stop
-from .body_checks import WAY, BodyChecks, Stretch, meanwhile_of, others_of, stretches_of, sums_of
+from .body_checks import WAY, BodyChecks, Stretch, others_of, stretches_of
 from .follow_goal import FollowGoal
 from .goal import MotionGoal
 from .shared_tracks import SharedTracks
@@ -442,7 +442,7 @@ class GoalPlanner:
                 added = extent_added(
                     goal.playback, self._way_back(goal), speed=goal.speed, ramp_s=goal.request.ramp_s
                 ).scaled(goal.request.weight)
-                for stretches, meanwhile in sums_of(goal, added, held, playing):
+                for stretches, meanwhile in self._body.sums(goal, added, held, playing):
                     self._body.look(stretches, replace(meanwhile, stopped=stopped))
                 return
             meanwhile = replace(self._meanwhile(goal, held, playing), stopped=stopped)
@@ -472,7 +472,7 @@ class GoalPlanner:
     def _meanwhile(self, goal: MotionGoal, held: Floats, playing: Sequence[Goal]) -> Meanwhile:
         """Return what joints do that a goal does not drive, beside what plays and with what is added."""
         added = self._added and self._added.extent.scaled(self._added.weight)
-        return meanwhile_of(others_of(goal, playing), held, added)
+        return self._body.meanwhile(others_of(goal, playing), held, added)
 
     def _refuse_by_body(
         self, goal: MotionGoal, stretches: Sequence[Stretch], held: Floats, playing: Sequence[Goal]
@@ -511,7 +511,7 @@ class GoalPlanner:
             problem, weight = "it cannot be added", conflict.weight
             raise RequestError("INVALID_MOTION", goal.motion, problem, conflict.what, hint, weight=weight)
         if self._body.are_any:
-            for stretches, meanwhile in sums_of(goal, added.scaled(request.weight), held, playing):
+            for stretches, meanwhile in self._body.sums(goal, added.scaled(request.weight), held, playing):
                 for warning in self._body.refuse(goal.motion, stretches, meanwhile):
                     self.warn(warning)
         goal.gentlest = min(ramp, back.clock_acceleration)

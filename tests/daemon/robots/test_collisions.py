@@ -19,6 +19,7 @@ from motiond.daemon.config.settings import load_settings
 from motiond.daemon.joints import build_joint_map
 from motiond.daemon.physics import TOLERANCE_M, Clearance, make_world, walls_of
 from motiond.daemon.planning.checks import CollisionCheck
+from motiond.daemon.robots.session import body_checks
 from motiond.daemon.tools.dry_run import run_dry
 from motiond.drivers.sim.command_log import read_trace
 from motiond.formats import load_robot
@@ -207,6 +208,29 @@ async def test_what_may_meet_what_plays_beside_it_does_not_begin(rig: Rig) -> No
     assert message.startswith("right_in: links 'left_finger' and 'right_finger' are ")
     assert ", and what plays beside may take " in message
     assert results == ["SUCCESSFUL", "SUCCESSFUL"]
+
+
+@pytest.mark.parametrize("begins", [True, False])
+async def test_what_just_keeps_clear_of_what_plays_beside_it_begins(
+    rig: Rig,
+    monkeypatch: pytest.MonkeyPatch,
+    begins: bool,  # noqa: FBT001
+) -> None:
+    """It is clear of each part of the other, which what is known of the whole does not say."""
+    if not begins:
+        monkeypatch.setattr(body_checks, "_tracks_of", lambda goal: [goal.playback.track.track][:0])
+    write_seq(rig.folder / "motions" / "right_some.seq", swing(0.135), ("right",), RATE_HZ)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "play", motion="long_left")
+        await rig.until_state("playing")
+        if begins:
+            beside = (await ask(registry, "play", motion="right_some", on_busy="beside"))["goal_id"]
+            assert (await rig.result_of(beside))["code"] == "SUCCESSFUL"
+        else:
+            refusal = await refused(registry, "play", motion="right_some", on_busy="beside")
+            assert refusal[0] == "INVALID_MOTION"
+        await ask(registry, "stop")
 
 
 async def test_what_only_the_other_moves_was_looked_at_with_it(rig: Rig) -> None:
