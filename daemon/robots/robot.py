@@ -283,7 +283,9 @@ class Robot:
         if isinstance(goal, MotionGoal) and isinstance(notice, messages.Reached):
             self.report("event", payloads.marker_event(goal, notice))
         elif isinstance(goal, FollowGoal) and isinstance(notice, messages.Followed):
-            goal.note(notice, asyncio.get_running_loop().time())
+            is_news = goal.note(notice, asyncio.get_running_loop().time())
+            if is_news:
+                self.report_state()
 
     def on_records(self, observer: Observer) -> None:
         """Report telemetry, and once a second diagnostics and, in motion, the state."""

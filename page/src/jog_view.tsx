@@ -11,7 +11,7 @@ import { helpOpen } from "./header";
 import { DIRECTIONS, FRAME_MPS, FRAME_RADPS, Jog } from "./jog";
 import { framesOf } from "./kinematics";
 import { gate, refusal } from "./permission";
-import { FollowFacts } from "./player";
+import { FollowFacts, tooNear } from "./player";
 import type { DescribedJoint } from "./protocol";
 import { command, degrees, fleet } from "./store";
 import type { Robot } from "./store";
@@ -75,9 +75,11 @@ function Armed({ robot, jog, joints }: { robot: Robot; jog: Jog; joints: Describ
   );
 }
 
-/** What slows the frame that is jogged, or keeps it standing; '' where nothing does. */
+/** What slows what is jogged, or keeps it standing; '' where nothing does. */
 function heldUp(robot: Robot): string {
-  const by = robot.state.value?.follow?.slowed_by;
+  const follow = robot.state.value?.follow;
+  if (follow?.held_by) return `${tooNear(follow.held_by)}: jog another way.`;
+  const by = follow?.slowed_by;
   if (!by) return "";
   return by === "singularity" ? "It is at a singularity, where joints cannot keep up: jog another way, or move a joint." : `The limits of ${by} hold it up: jog another way.`;
 }

@@ -8,7 +8,7 @@ import { namesThatFit } from "./markers";
 import { clock, count, fixed, span, timeOfDay } from "./format";
 import { now } from "./header";
 import type { Marker, Near } from "./messages";
-import type { JointEffort, NearestLinks, PlayingGoal, StateReport } from "./protocol";
+import type { FollowHeldBy, JointEffort, NearestLinks, PlayingGoal, StateReport } from "./protocol";
 import { close, preview, run, runs, scrubbed } from "./preview";
 import { play } from "./motions";
 import { gate, isJogged, refusal } from "./permission";
@@ -85,17 +85,23 @@ function RestBar({ robot }: { robot: Robot }) {
   );
 }
 
+/** What keeps the robot from going on to its targets. */
+export function tooNear({ links, distance_m }: FollowHeldBy): string {
+  return `${links.join(" and ")} are ${fixed(1000 * distance_m, 1)} mm apart`;
+}
+
 /** How fast targets reach the actuators, and how far the robot is behind the newest; renewed once a second. */
 export function FollowFacts({ robot }: { robot: Robot }) {
   const follow = robot.state.value?.follow;
   if (!follow?.latency_s) return null;
-  const { latency_s, lag, clipped, dropped, refused, slowed_by } = follow;
+  const { latency_s, lag, clipped, dropped, refused, slowed_by, held_by } = follow;
   const lost = clipped + dropped + refused;
   return (
     <p class="facts" aria-label="Targets">
       <span>Latency <span class="num">{span(latency_s.p50)}</span>, 99 % within <span class="num">{span(latency_s.p99)}</span></span>
       {lag && <span>Lag <span class="num">{fixed(Math.abs(lag.value), 3)} {lag.unit}</span> ({lag.joint})</span>}
       {slowed_by && <span class="bad">Slowed down by {slowed_by === 'singularity' ? 'a singularity' : `the limits of ${slowed_by}`}</span>}
+      {held_by && <span class="bad">{tooNear(held_by)}</span>}
       {lost > 0 && <span>{clipped} clipped, {dropped + refused} not taken</span>}
     </p>
   );

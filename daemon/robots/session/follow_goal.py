@@ -97,12 +97,19 @@ class FollowGoal(Goal):
         """Return a bound of how long a stop takes, in s, from any moment of the goal."""
         return self.stop_s + max_skip_s
 
-    def note(self, followed: Followed, now_s: float) -> None:
-        """Take what has become of its targets so far, as of a time in s."""
+    def note(self, followed: Followed, now_s: float) -> bool:
+        """Take what has become of its targets so far, as of a time in s.
+
+        Returns whether people want to know at once: it has reached its leader, or something is in the way.
+        """
+        was_behind, was_held = (
+            (self.followed.is_behind, self.followed.held_by) if self.followed else (True, None)
+        )
         before = self.followed.targets if self.followed else 0
         since_s = now_s - self._followed_s
         self.targets_hz = (followed.targets - before) / since_s if self.followed and since_s > 0.0 else 0.0
         self.followed, self._followed_s = followed, now_s
+        return was_behind != followed.is_behind or (was_held is None) != (followed.held_by is None)
 
     def counts(self) -> FollowCounts:
         """Return what has become of its targets, JSON-ready, those included that were not passed on."""

@@ -58,7 +58,7 @@ class Following:
         self._limits = FollowLimits(setup, actuators.driver.limits)
         self._around = surroundings_of(setup)
         self._silent_at_s = self._report_at_s = math.inf
-        self._was_behind = False
+        self._was_behind = self._was_held = False
 
     # -- commands -------------------------------------------------------------------------------------------
 
@@ -131,6 +131,8 @@ class Following:
             message = f"no target came for {pursuit.timeout_s:g} s{why}; the robot stops softly and holds"
             self._report(messages.Happened("follow_timeout", message, {"goal_id": pursuit.goal_id}))
             self._player.stop(ResultCode.CANCELED, message)
-        if now_s >= self._report_at_s or pursuit.is_behind != self._was_behind:
-            self._report_at_s, self._was_behind = max(self._report_at_s + REPORT_S, now_s), pursuit.is_behind
+        is_news = pursuit.is_behind != self._was_behind or (pursuit.is_held and not self._was_held)
+        if now_s >= self._report_at_s or is_news:
+            self._report_at_s = max(self._report_at_s + REPORT_S, now_s)
+            self._was_behind, self._was_held = pursuit.is_behind, pursuit.is_held
             self._report(messages.Followed(pursuit.goal_id, **pursuit.facts(self._actuators.measured)))

@@ -114,6 +114,11 @@ class Guard:
         self._seen, self._rooms = np.tile(start, (SEEN, 1)), np.full((SEEN, len(distances)), -np.inf)
         self._rooms[0], self._oldest = distances - self._floor, 0
 
+    @property
+    def holds(self) -> bool:
+        """Whether anything has kept the joints from going on since that was asked for last."""
+        return self._held_by is not None
+
     def take_held_by(self) -> dict[str, Any] | None:
         """Return which links have kept the joints from going on since the last time, JSON-ready."""
         pair, self._held_by = self._held_by, None

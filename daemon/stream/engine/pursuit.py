@@ -194,6 +194,11 @@ class Pursuit:
         """Whether it has yet to catch up with its targets, within the bounds of approaches."""
         return self._free is not None
 
+    @property
+    def is_held(self) -> bool:
+        """Whether something was too near to go on since its facts were asked for last."""
+        return self._guard is not None and self._guard.holds
+
     def _note_passing(self, target: Target | Chunk) -> None:
         """Note how fast the targets move, beyond the bounds of approaches, too."""
         passing = None if isinstance(target, Chunk) else target.velocities

@@ -105,7 +105,7 @@ class Jog:
 ALIKE, MIXED = np.full(6, 20.0), np.array([2.0, 20.0, 10.0, 20.0, 10.0, 20.0])
 SINGULAR = [0.0, 1e-6, -1e-4, 1e-3, 0.02, -0.05]
 """Of the elbow and of the second wrist joint, at or near the arm's singularities."""
-FAST, ASIDE_M, SLIGHT_M, ANGLE = 1.1, 0.012, 0.003, 20.0
+FAST, ASIDE_M, SLIGHT_M, ANGLE = 1.1, 0.012, 0.008, 20.0
 GOES = 0.25
 WINDOW = 20
 """So many ticks, 0.1 s, a direction is measured over, where the tool goes at `GOES` of the speed at least.

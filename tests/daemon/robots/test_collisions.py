@@ -452,3 +452,18 @@ async def test_where_collisions_are_only_warned_of_targets_are_followed_into_the
     result, nearest_m = await follow_together(rig)
     assert nearest_m < 0.0
     assert result["held_by"] is None
+
+
+async def test_what_is_in_the_way_is_reported_as_soon_as_it_is(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        goal_id = (await ask(registry, "follow/start", timeout_s=5.0))["goal_id"]
+        positions, held = [], None
+        while held is None:
+            await ask(registry, "follow/target", goal_id=goal_id, positions=[-0.6, 0.6])
+            await asyncio.sleep(0.02)
+            positions.append(read_trace(rig.folder / "trace.npy")["position"][-1].tolist())
+            held = rig.reports_on("state")[-1]["follow"]["held_by"]
+        assert held["links"] == ["left_finger", "right_finger"]
+        speeds = np.abs(np.diff(positions[-4:], axis=0)).max(axis=1) / 0.02
+        assert speeds.max() > 0.01  # it has yet to come to rest
