@@ -6,7 +6,8 @@ from typing import Any
 
 from motiond.daemon.api import RequestProblem
 
-LIMITS = {"lower": -1.0, "upper": 1.0, "velocity": 2.0, "acceleration": None, "effort": None}
+NO_LIMITS = dict.fromkeys(("acceleration", "effort", "continuous_effort"))
+LIMITS = {"lower": -1.0, "upper": 1.0, "velocity": 2.0, **NO_LIMITS}
 DESCRIPTION: dict[str, Any] = {
     "joints": [{"name": "elbow", "unit": "rad", "continuous": False, **LIMITS, "limited_by": {}}],
     "actuators": ["elbow"],
