@@ -122,7 +122,7 @@ class BodyChecks:
             yield [Stretch(still, "where the robot holds", is_motion=True)], self.meanwhile((), held, added)
         for other in others:
             stretches = [
-                one._replace(where=f"added to {other.motion}") for one in stretches_of(other, other.ways)
+                one._replace(where=f"added to {other.motion}") for one in stretches_of(other, other.all_ways)
             ]
             yield stretches, self.meanwhile([one for one in others if one is not other], held, added)
 
@@ -176,4 +176,4 @@ def others_of(goal: MotionGoal, playing: Sequence[Goal]) -> list[MotionGoal]:
 
 
 def _tracks_of(goal: MotionGoal) -> list[Track]:
-    return [track for track in (goal.playback.track.track, *goal.ways) if len(track.positions)]
+    return [track for track in (goal.playback.track.track, *goal.all_ways) if len(track.positions)]

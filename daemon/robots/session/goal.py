@@ -150,7 +150,11 @@ class MotionGoal(Goal):
     gentlest : float
         In 1/s: the least steep ramp of the clock's rate on any of its ways.
     ways : list of Track
-        Those before its motion and between its passes.
+        Those to its rows, from the last rest on: an approach, or where a seek leads. [] once it is on them.
+    blend : Track or None
+        Along which the goal before flows into it. Nothing is added to that.
+    back : Track or None
+        That between its passes.
     ramp : float
         In 1/s: the steepest ramp of the clock's rate on its motion.
     from_beyond : bool
@@ -173,6 +177,8 @@ class MotionGoal(Goal):
     fastest: float
     gentlest: float
     ways: list[Track] = field(default_factory=list)
+    blend: Track | None = None
+    back: Track | None = None
     ramp: float = 0.0
     from_beyond: bool = False
     blend_s: float = 0.0
@@ -187,6 +193,15 @@ class MotionGoal(Goal):
     def motion(self) -> str:
         """The motion's name."""
         return self.playback.plan.motion
+
+    @property
+    def all_ways(self) -> list[Track]:
+        """All ways that it may go yet beside its rows."""
+        return [*self.ways, *(way for way in (self.blend, self.back) if way is not None)]
+
+    def arrive(self) -> None:
+        """Take that it is on its rows: it goes no way there again."""
+        self.ways.clear()
 
     @property
     def turned_last(self) -> Floats:

@@ -400,7 +400,7 @@ class GoalPlanner:
         approach, back = self._approach(goal, held, begins_at), self._way_back(goal)
         ramp = self.clock_acceleration(playback, goal.speed)
         goal.gentlest = min(goal.gentlest, ramp, approach.clock_acceleration, back.clock_acceleration)
-        goal.ways, goal.ramp = [approach, back], ramp
+        goal.ways, goal.blend, goal.back, goal.ramp = [approach], None, back, ramp
         self._refuse_beyond_sum(goal, goal.speed, held)
         self._refuse_by_body(goal, stretches_of(goal, [approach, back]), held, playing)
         command = _play_of(
@@ -515,7 +515,7 @@ class GoalPlanner:
                 for warning in self._body.refuse(goal.motion, stretches, meanwhile):
                     self.warn(warning)
         goal.gentlest = min(ramp, back.clock_acceleration)
-        goal.ways, goal.ramp = [back], ramp
+        goal.ways, goal.back, goal.ramp = [], back, ramp
         command = _play_of(
             goal, start, self._tolerances(request), ramp, expires_at=goal.expires_at, turned=[]
         )
@@ -626,6 +626,7 @@ class GoalPlanner:
         ramp = self.clock_acceleration(playback, goal.speed)
         least = FULL_RAMP / self._settings.stop_duration_s / LONGEST_STOP
         goal.gentlest = min(goal.gentlest, ramp, back.clock_acceleration, least)
+        goal.ways, goal.blend, goal.back, goal.ramp = [], None, back, ramp
         goal.blended_rows, goal.holds, goal.turned = 0, [], np.zeros(playback.begins_at.size)
         play = _play_of(goal, [], tolerances, ramp, expires_at=goal.expires_at, turned=[])
         empty = replace(back, positions=back.positions[:0], velocities=back.velocities[:0])
@@ -654,7 +655,7 @@ class GoalPlanner:
         for one in (before, goal):
             one.gentlest = min(one.gentlest, ramp, blend.clock_acceleration, back.clock_acceleration)
             one.fastest = max(one.fastest, speed)
-        goal.ways, goal.ramp = [blend.track, back], ramp
+        goal.ways, goal.blend, goal.back, goal.ramp = [], blend.track, back, ramp
         goal.blended_rows, goal.turned = blend.steps, before.turned_last + blend.turned
         goal.holds = (blend.positions[-1] + before.turned_last).tolist()
         play = _play_of(goal, goal.holds, tolerances, ramp, turned=_where_any(blend.turned))
@@ -765,9 +766,12 @@ def _where_any(turned: Floats) -> list[float]:
 
 
 def _extent_of(goal: MotionGoal, speed: float, held: Floats) -> Extent:
-    """Return what a goal reaches at no more than a speed; `held` is where other joints hold."""
+    """Return what a goal reaches at no more than a speed; `held` is where other joints hold.
+
+    A blend does not count, as nothing is added to it.
+    """
     whole = extent_of(goal.playback.track.track, held, speed=max(1.0, speed), ramp=goal.ramp)
-    for way in goal.ways:
+    for way in (*goal.ways, *([goal.back] if goal.back is not None else [])):
         whole = whole.joined(extent_of(way, held))
     turns = np.zeros_like(held) if goal.turned is None else goal.turned
     lower, upper = whole.lower + np.minimum(turns, 0.0), whole.upper + np.maximum(turns, 0.0)

@@ -373,6 +373,7 @@ class RobotSession:
         for taught in changed.taught:
             self._conclude_teaching(taught)
         follows = self._conclude_all(changed)
+        self._note_arrivals()
         if changed != replace(before, ended=[], taught=[], after=changed.after):
             self._outlet.report_state()
         if before is OFFLINE:
@@ -389,6 +390,12 @@ class RobotSession:
             self._note(Opening, {})
         self._start_waiting()
         self._advance()
+
+    def _note_arrivals(self) -> None:
+        """Take goals as on their rows that play and have obeyed all, so that none is sought just now."""
+        for goal in self.goals if self.is_obeyed(self.sent) else ():
+            if isinstance(goal, MotionGoal) and self.state_of(goal) is State.PLAYING:
+                goal.arrive()
 
     def lose(self, reason: str, *, failed: bool = True) -> None:
         """Mark the robot as offline; whether that is a failure."""

@@ -387,6 +387,76 @@ async def test_a_weight_that_would_break_a_limit_is_refused_with_one_that_does(l
     )
 
 
+@pytest.fixture
+def hasty(limited: Rig) -> Rig:
+    """Its approaches leave nothing of a joint's acceleration, and its motions nearly all."""
+    limited.robot["approach"] = {"velocity": 3.0, "acceleration": 20.0, "jerk": 1000.0}
+    write_seq(limited.folder / "motions" / "far.seq", 1.0 + sweep(4.0), JOINTS, RATE_HZ)
+    return limited
+
+
+async def test_an_approach_counts_until_it_is_over(hasty: Rig) -> None:
+    async with hasty.running() as registry:
+        await hasty.until_state("idle")
+        goals = [await play(registry, "far")]
+        await hasty.until_state("approaching")
+        code, message = await refused(registry, "play", motion="idle", additive=True)
+        await hasty.until_state("playing")
+        goals.append(await play(registry, "idle", additive=True))
+        assert await codes(hasty, goals) == ["SUCCESSFUL", "SUCCESSFUL"]
+    assert code == "INVALID_MOTION"
+    assert message == (
+        "idle: it cannot be added; joint 'shoulder' would move at up to 3.345 rad/s; "
+        "its velocity limit is 3 rad/s; no weight would do"
+    )
+    assert keeps_limits(hasty)
+
+
+async def test_a_way_to_a_sought_place_counts_until_it_is_over(hasty: Rig) -> None:
+    write_seq(hasty.folder / "motions" / "wide.seq", 1.0 - 2.0 * sweep(8.0), JOINTS, RATE_HZ)
+    async with hasty.running() as registry:
+        await hasty.until_state("idle")
+        goals = [await play(registry, "wide")]
+        await hasty.until_state("playing")
+        await ask(registry, "pause")
+        since = len(hasty.reports)
+        await ask(registry, "seek", time=4.0)
+        await ask(registry, "resume")
+        await hasty.until_state("approaching", since)
+        assert (await refused(registry, "play", motion="idle", additive=True))[0] == "INVALID_MOTION"
+        await hasty.until_state("playing", since)
+        goals.append(await play(registry, "idle", additive=True))
+        assert await codes(hasty, goals) == ["SUCCESSFUL", "SUCCESSFUL"]
+    assert keeps_limits(hasty)
+
+
+@pytest.mark.parametrize("how", [{"on_busy": "queue", "blend_s": 0.5}, {"on_busy": "blend"}])
+async def test_a_way_between_passes_counts_also_where_another_motion_led_into_them(
+    hasty: Rig, how: dict[str, Any]
+) -> None:
+    rows = sweep(2.0)[: RATE_HZ + 1]
+    write_seq(hasty.folder / "motions" / "half.seq", rows, JOINTS, RATE_HZ)
+    looped = how | {"loop": 2, "seam": "approach"}
+    async with hasty.running() as registry:
+        await hasty.until_state("idle")
+        first = await play(registry, "wave")
+        await hasty.until_state("playing")
+        goals = [first, await play(registry, "half", **looped)]
+        await hasty.result_of(first)
+        await hasty.until("state", lambda data: data["state"] == "playing" and data["motion"] == "half")
+        code, message = await refused(registry, "play", motion="idle", additive=True)
+        assert len(await codes(hasty, goals)) == 2
+    assert code == "INVALID_MOTION"
+    assert message.startswith("idle: it cannot be added; joint 'shoulder' would accelerate at up to ")
+
+
+def keeps_limits(rig: Rig) -> bool:
+    """Whether differences of setpoints alone keep velocity (1.000) and acceleration (1.02) limits."""
+    rows = read_trace(rig.folder / "trace.npy")["position"]
+    steps, bends = np.diff(rows, axis=0) * RATE_HZ, np.diff(rows, 2, axis=0) * RATE_HZ**2
+    return bool(np.abs(steps).max() <= 3.0 * (1 + 1e-9) and np.abs(bends).max() <= 20.0 * 1.02)
+
+
 async def test_a_motion_that_has_no_room_beside_what_is_added_is_refused(limited: Rig) -> None:
     rows = 1.9 - sweep(1.0, joints=1) * 0.1
     write_seq(limited.folder / "motions" / "high.seq", rows, ("elbow",), RATE_HZ)
