@@ -13,6 +13,7 @@
 - `extra`: MuJoCo, where it is installed
 """
 
+from .bodies import bare_links, unseen_links, weightless_links
 from .clearance import Clearance, Look, Nearest
 from .dynamics import Dynamics
 from .extra import PhysicsError, load_mujoco
@@ -38,13 +39,16 @@ __all__ = [
     "Surrounding",
     "Swept",
     "World",
+    "bare_links",
     "drawn_workspace",
     "load_mujoco",
     "make_world",
     "nearing",
     "simulated_surroundings",
     "sweep",
+    "unseen_links",
     "walls_of",
+    "weightless_links",
     "with_physics",
     "workspace_shapes",
 ]

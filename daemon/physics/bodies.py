@@ -24,8 +24,7 @@ DENSITY_KG_M3 = 2000.0
 
 def with_touching_shapes(model: RobotModel) -> RobotModel:
     """Return a robot whose shapes are those that its links touch with, all of the role `collision`."""
-    derived = derived_shapes(model)
-    role = "collision" if any(one.role == "collision" for link in model.links for one in link.shapes) else ""
+    derived, role = derived_shapes(model), touching_role(model)
     links = []
     for link in model.links:
         shapes = [one for one in (*link.shapes, *derived.get(link.name, ())) if role in {"", one.role}]
@@ -33,6 +32,45 @@ def with_touching_shapes(model: RobotModel) -> RobotModel:
         kept = tuple(replace(one, role="collision") for one in shapes if not one.size_fault())
         links.append(replace(link, shapes=kept))
     return replace(model, links=tuple(links))
+
+
+def touching_role(model: RobotModel) -> str:
+    """Return the role of the shapes that links touch with; '' for all that there are."""
+    roles = {role for link in model.links for role in (*(one.role for one in link.shapes), *link.unseen)}
+    return "collision" if "collision" in roles else ""
+
+
+def unseen_links(model: RobotModel) -> list[str]:
+    """Return the links that touch with something nobody can see, as a mesh that is missing."""
+    role = touching_role(model)
+    return [link.name for link in model.links if any(role in {"", one} for one in link.unseen)]
+
+
+def bare_links(model: RobotModel) -> list[str]:
+    """Return the links that can be seen, or weigh something, and touch nothing."""
+    touching = with_touching_shapes(model).links
+    return [
+        link.name
+        for link, one in zip(model.links, touching, strict=True)
+        if not one.shapes and (link.shapes or link.mass > 0)
+    ]
+
+
+def weightless_links(model: RobotModel) -> list[str]:
+    """Return the links that joints move, that have a shape, and no mass."""
+    carriers = {joint.child: joint for joint in model.joints}
+    attached = {link.name: link.attached_to for link in model.links}
+
+    def moves(link: str) -> bool:
+        while link:
+            carrier = carriers.get(link)
+            if carrier is not None and carrier.coordinates:
+                return True
+            link = carrier.parent if carrier is not None else attached.get(link, "")
+        return False
+
+    bodies = (link.name for link in model.links if not link.mass and (link.shapes or link.unseen))
+    return [*filter(moves, bodies)]
 
 
 def with_inertias(model: RobotModel) -> RobotModel:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ..io.source import Source
+    from ..model.shapes import ShapeRole
     from .document import Document
 
 NAME = "hrdf"
@@ -190,7 +191,8 @@ class _Robot:
         inertia, shapes = _inertia(values), _shapes(element)
         if fault := inertia_fault(inertia):
             element.where.warn(f"{_named(element)} has an inertia that no body has", *fault)
-        self.links.append(Link(name, mass, com, inertia, mount.link, frozen(mount.pose), shapes))
+        unseen: tuple[ShapeRole, ...] = ("visual",) if values.get("mesh_path") and not shapes else ()
+        self.links.append(Link(name, mass, com, inertia, mount.link, frozen(mount.pose), shapes, unseen))
         self._add_frame(f"{name}/com", "com", name, com, element)
 
     def _add_robot(self, element: Element, robot: RobotModel, mount: _Mount) -> _Mount:

@@ -14,7 +14,7 @@ from .poses import identity_pose
 
 if TYPE_CHECKING:
     from ..arrays import Floats
-    from .shapes import Shape
+    from .shapes import Shape, ShapeRole
 
 JointType = Literal[
     "fixed", "revolute", "continuous", "prismatic", "screw", "universal", "ball", "euler",
@@ -90,6 +90,8 @@ class Link:
         In the frame of `attached_to`; of a root, in the model's frame.
     shapes : tuple of Shape
         Those of its visuals and collisions that can be drawn, in document order.
+    unseen : tuple of str
+        The roles of those that nobody can draw, as a mesh that is missing.
     """
 
     name: str
@@ -99,6 +101,7 @@ class Link:
     attached_to: str = ""
     pose: Floats = field(default_factory=identity_pose)
     shapes: tuple[Shape, ...] = ()
+    unseen: tuple[ShapeRole, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

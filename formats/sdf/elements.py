@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..arrays import Floats
     from ..errors import Where
     from ..io.xml.element import Vocabulary
-    from ..model.shapes import Shape
+    from ..model.shapes import Shape, ShapeRole
     from ..model.structure import Coordinate, Mimic
 
 IDENTITY = identity_pose()
@@ -82,6 +82,7 @@ class LinkElement:
     inertia: Floats = field(default_factory=lambda: np.eye(3))
     mounted: tuple[Mounted, ...] = ()
     shapes: tuple[MountedShape, ...] = ()
+    unseen: tuple[ShapeRole, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

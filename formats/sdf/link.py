@@ -16,7 +16,7 @@ from motiond.text import echoed, quoted
 from ..arrays import Floats, frozen
 from ..model.structure import inertia_fault
 from .elements import LinkElement, MountedShape
-from .shape import read_shape
+from .shape import has_shape, read_shape
 
 if TYPE_CHECKING:
     from ..io.source import Source
@@ -30,13 +30,19 @@ def read_link(node: Node, source: Source) -> LinkElement | None:
     """Read a `<link>` of a file; return None if it is none, which has been noted."""
     name = node.name()
     mounted, shapes = [], []
+    unseen: list[ShapeRole] = []
     for tag in ("visual", "collision", "sensor", "light"):
         for child, one in node.mounted(tag):
             if one.pose.relative_to:
                 mounted.append(one)
-            if (role := _ROLES.get(tag)) and (shape := read_shape(child, one, role, source)):
+            role = _ROLES.get(tag)
+            if role and (shape := read_shape(child, one, role, source)):
                 shapes.append(MountedShape(one.pose, shape))
-    link = LinkElement(name, node.where, node.pose(), mounted=tuple(mounted), shapes=tuple(shapes))
+            elif role and has_shape(child):
+                unseen.append(role)
+    link = LinkElement(
+        name, node.where, node.pose(), mounted=tuple(mounted), shapes=tuple(shapes), unseen=tuple(unseen)
+    )
     inertial = node.one("inertial")
     if inertial is not None:
         link = _with_inertial(link, inertial)

@@ -237,7 +237,13 @@ class _Robot:
                 pose = IDENTITY if name in carriers else self._between(WORLD, name)
                 shapes = tuple(self._shapes(scope, element))
                 yield Link(
-                    self._local(name), element.mass, element.com, element.inertia, pose=pose, shapes=shapes
+                    self._local(name),
+                    element.mass,
+                    element.com,
+                    element.inertia,
+                    pose=pose,
+                    shapes=shapes,
+                    unseen=element.unseen,
                 )
 
     def _shapes(self, scope: str, link: LinkElement) -> Iterator[Shape]:

@@ -50,6 +50,12 @@ def read_shape(node: Node, mounted: Mounted, role: ShapeRole, source: Source) ->
     return replace(shape, role=role, colour=_colour(node)) if shape and not fault else None
 
 
+def has_shape(node: Node) -> bool:
+    """Whether there is something in a `<visual>` or a `<collision>`, whoever can draw it."""
+    geometry = node.one("geometry")
+    return geometry is not None and bool(geometry.tags() - {"empty"})
+
+
 def _box(node: Node) -> Shape:
     x, y, z = _vector(node, "size")
     return Shape("box", (x, y, z))

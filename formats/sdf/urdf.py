@@ -71,6 +71,7 @@ def _link(link: Link, carrier: Joint | None, including: Node) -> LinkElement:
         com=link.com,
         inertia=link.inertia,
         shapes=tuple(MountedShape(Pose(), shape) for shape in link.shapes),
+        unseen=link.unseen,
     )
 
 

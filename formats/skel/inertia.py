@@ -38,7 +38,10 @@ def read_link(name: str, body: Node, file: XmlFile) -> Link:
         )
     com = _com(inertia)
     moment = frozen(_moment(body, inertia, mass, com))
-    return Link(name, mass, com, moment, shapes=tuple(read_shapes(body, file)))
+    parts = [*read_shapes(body, file)]
+    shapes = tuple(shape for _, shape in parts if shape)
+    unseen = tuple(role for role, shape in parts if not shape)
+    return Link(name, mass, com, moment, shapes=shapes, unseen=unseen)
 
 
 def _com(inertia: Node | None) -> Floats:

@@ -33,8 +33,8 @@ PLANE_M = 10.0
 ROLES: dict[str, ShapeRole] = {"visualization_shape": "visual", "collision_shape": "collision"}
 
 
-def read_shapes(body: Node, file: XmlFile) -> Iterator[Shape]:
-    """Read the shapes of a `<body>` in a file; what cannot be drawn is noted."""
+def read_shapes(body: Node, file: XmlFile) -> Iterator[tuple[ShapeRole, Shape | None]]:
+    """Read the shapes of a `<body>` in a file, with their roles; what cannot be drawn is noted, and None."""
     for tag, role in ROLES.items():
         for node in body.all(tag):
             file.spend(node)
@@ -43,10 +43,13 @@ def read_shapes(body: Node, file: XmlFile) -> Iterator[Shape]:
             inside = (
                 next((geometry.one(one) for one in tags if geometry.one(one)), None) if geometry else None
             )
-            shape = _shape(inside, file.source) if inside else None
+            if inside is None:
+                continue
+            shape = _shape(inside, file.source)
             if shape is not None:
                 pose = frozen(node.pose() @ shape.pose)
-                yield replace(shape, pose=pose, role=role, colour=_colour(node))
+                shape = replace(shape, pose=pose, role=role, colour=_colour(node))
+            yield role, shape
 
 
 def _shape(node: Node, source: Source) -> Shape | None:

@@ -33,8 +33,9 @@ _ROLES: dict[str, ShapeRole] = {"visual": "visual", "collision": "collision"}
 
 def read_link(node: Node, name: str, file: XmlFile, materials: Materials) -> Link:
     """Read a `<link>` of a file; what is wrong is noted."""
-    shapes = tuple(_shapes(node, name, file, materials))
-    link = Link(name, shapes=shapes)
+    parts = [*_shapes(node, name, file, materials)]
+    shapes = tuple(shape for _, shape in parts if shape)
+    link = Link(name, shapes=shapes, unseen=tuple(role for role, shape in parts if not shape))
     inertial = node.one("inertial")
     return _with_inertial(link, inertial) if inertial else link
 
@@ -59,18 +60,17 @@ def _with_inertial(link: Link, node: Node) -> Link:
     return replace(link, mass=weight, com=node.pose(), inertia=frozen(inertia))
 
 
-def _shapes(node: Node, name: str, file: XmlFile, materials: Materials) -> Iterator[Shape]:
+def _shapes(
+    node: Node, name: str, file: XmlFile, materials: Materials
+) -> Iterator[tuple[ShapeRole, Shape | None]]:
     for part in node.all(*_ROLES):
         file.spend(part)
         shape = _shape(part, f"the {part.tag} of link '{echoed(name)}'", file)
+        role = _ROLES[part.tag]
         if shape is not None:
-            role = _ROLES[part.tag]
-            yield replace(
-                shape,
-                pose=part.pose(),
-                role=role,
-                colour=materials.colour_of(part) if role == "visual" else None,
-            )
+            colour = materials.colour_of(part) if role == "visual" else None
+            shape = replace(shape, pose=part.pose(), role=role, colour=colour)
+        yield role, shape
 
 
 def _shape(part: Node, what: str, file: XmlFile) -> Shape | None:

@@ -49,20 +49,26 @@ class CollisionCheck:
     """Holds distances between links, and to the workspace, to a margin.
 
     - `around` (collection of str): the names of the shapes of the workspace
+    - `bare` (sequence of str): links that have no shape to touch with
     """
 
     name = "nearest"
 
     def __init__(
-        self, clearance: Clearance, settings: CollisionSettings, around: Collection[str] = ()
+        self,
+        clearance: Clearance,
+        settings: CollisionSettings,
+        around: Collection[str] = (),
+        bare: Sequence[str] = (),
     ) -> None:
         self._clearance, self._settings, self._around = clearance, settings, frozenset(around)
         self.refuses_unseen = settings.on_violation == "reject"
         self._known: dict[bytes, Swept] = {}
         pairs = listed([f"{one} and {other}" for one, other in clearance.touching])
-        self.notes: Sequence[str] = (
-            [f"links that touch always do not count as collisions: {pairs}"] if pairs else []
-        )
+        notes = [f"links that touch always do not count as collisions: {pairs}"] if pairs else []
+        if bare:
+            notes.append(f"links without collision shapes are compared with nothing: {listed([*bare])}")
+        self.notes: Sequence[str] = notes
 
     def for_following(self) -> CollisionSetup | None:
         """Return what a stream process looks at while it follows targets; None where it only would warn.

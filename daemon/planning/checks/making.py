@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...physics import Clearance, Dynamics, PhysicalRobot, PhysicsError, load_mujoco, make_world, walls_of
+from motiond.text import listed
+
+from ...physics import (
+    Clearance,
+    Dynamics,
+    PhysicalRobot,
+    PhysicsError,
+    bare_links,
+    load_mujoco,
+    make_world,
+    unseen_links,
+    walls_of,
+    weightless_links,
+)
 from .collision import CollisionCheck
 from .effort import EffortCheck
 
@@ -45,8 +58,9 @@ def _checks(settings: RobotSettings, model: RobotModel | None, joint_map: JointM
         if model is None or not any(link.mass for link in model.links):
             problem = "there is no description" if model is None else "no part of the description has a mass"
             raise PhysicsError(f"{where}: cannot be checked; {problem}; name one with masses, or remove it")
-        world = make_world(_without_meshes(model), joint_map, payload=settings.payload)
-        yield EffortCheck(Dynamics(PhysicalRobot(world), joint_map), settings.effort)
+        world = make_world(_without_meshes(model), joint_map, payload=settings.payload, needs_masses=True)
+        dynamics = Dynamics(PhysicalRobot(world), joint_map)
+        yield EffortCheck(dynamics, settings.effort, weightless_links(model))
     if settings.collision is not None:
         yield _collision_check(settings.collision, model, joint_map)
 
@@ -59,12 +73,21 @@ def _collision_check(
         reason = "there is no description"
         raise PhysicsError(f"{where}: cannot be checked; {reason}; name one with `model`, or remove it")
     load_mujoco(where)
+    if unseen := unseen_links(model):
+        names = listed(unseen, quote="'")
+        reason, hint = "how near it comes would be unknown", "see what was said of the description's shapes"
+        raise PhysicsError(f"{where}: a shape of {names} is missing; {reason}; {hint}, and put it right")
+    links = {link.name for link in model.links}
+    if twice := [one.name for one in settings.workspace if one.name in links]:
+        names = listed(twice, quote="'")
+        reason, hint = "a link of the description is called so, too", "choose another name"
+        raise PhysicsError(f"{where}: workspace: {names} would be two; {reason}; {hint}")
     walls = walls_of(joint_map.robot, settings.workspace)
     clearance = Clearance(make_world(model, joint_map, workspace=walls), joint_map, settings.ignore)
     if not clearance.links:
         reason = "no two links can touch, and there is no workspace"
         raise PhysicsError(f"{where}: nothing can be checked; {reason}; add shapes to links, or remove it")
-    return CollisionCheck(clearance, settings, [name for name, _ in walls])
+    return CollisionCheck(clearance, settings, [name for name, _ in walls], bare_links(model))
 
 
 def _without_meshes(model: RobotModel) -> RobotModel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from motiond.daemon.planning.sequence import SequenceError
 from motiond.formats import Mesh, Shape, load_robot
 
 if TYPE_CHECKING:
-    from motiond.daemon.planning import Entry
+    from motiond.daemon.planning import Entry, PlanCheck
 
 EXAMPLE = Path(__file__).parents[4] / "config"
 ARM = EXAMPLE / "robots" / "six_axis.hrdf"
@@ -106,6 +107,101 @@ def test_without_masses_it_cannot_be_checked(with_model: str, problem: str, tmp_
         make_checks(settings, model if with_model == "with" else None, joint_map)
     hint = "name one with masses, or remove it"
     assert str(caught.value) == f"arm: effort: cannot be checked; {problem}; {hint}"
+
+
+MOVES = "<axis xyz='0 0 1'/><limit lower='-1' upper='1' velocity='1' effort='1'/></joint>"
+MISSING = "<geometry><mesh filename='gone.stl'/></geometry>"
+ABOVE_A_TABLE = {"workspace": [{"name": "table", "plane": [0, 0, 1]}]}
+BOX = "<geometry><box size='1 1 1'/></geometry>"
+MASS = "<inertial><mass value='1'/></inertial>"
+TURNS = "<axis><xyz>0 0 1</xyz></axis></joint>"
+
+
+def urdf(*links: str) -> str:
+    """Return a chain of links `a`, `b`, … with what stands in them, and a joint between each two."""
+    names = "abcdef"[: len(links)]
+    bodies = "".join(f"<link name='{name}'>{what}</link>" for name, what in zip(names, links, strict=True))
+    joints = "".join(
+        f"<joint name='j{number}' type='revolute'><parent link='{one}'/><child link='{other}'/>{MOVES}"
+        for number, (one, other) in enumerate(pairwise(names))
+    )
+    return f"<robot name='r'>{bodies}{joints}</robot>"
+
+
+def made(file: Path, text: str, **options: Any) -> tuple[PlanCheck, ...]:
+    file.write_text(text)
+    settings = RobotSettings.model_validate({"model": file, "driver": {"type": "sim"}} | options)
+    model = load_robot(file)
+    return make_checks(settings, model, build_joint_map("arm", model, {}))
+
+
+SDF = f"""<sdf version='1.9'><model name='r'><link name='a'/><link name='b'><collision name='c'>
+<geometry><mesh><uri>gone.stl</uri></mesh></geometry></collision></link>
+<joint name='j' type='revolute'><parent>a</parent><child>b</child>{TURNS}</model></sdf>"""
+SKEL = f"""<skel version='1.0'><world name='w'><skeleton name='r'><body name='a'/><body name='b'>
+<collision_shape><geometry><mesh><file_name>gone.stl</file_name></mesh></geometry></collision_shape></body>
+<joint name='j' type='revolute'><parent>a</parent><child>b</child>{TURNS}</skeleton></world></skel>"""
+HRDF = """<robot version='1.6.0'><actuator type='X8-9' tag='j'/><rigid-body tag='b' mass='1'
+com_rot='Rx(0)' com_trans='0 0 0' ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'
+output_trans='0 0 0.1' output_rot='Rx(0)' mesh_path='gone.stl'/></robot>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("collisions.urdf", urdf(f"<collision>{BOX}</collision>", f"<collision>{MISSING}</collision>")),
+        ("visuals.urdf", urdf(f"<visual>{BOX}</visual>", f"<visual>{MISSING}</visual>")),
+        ("r.sdf", SDF),
+        ("r.skel", SKEL),
+        ("r.hrdf", HRDF),
+    ],
+)
+def test_a_link_whose_shape_is_missing_is_refused(name: str, text: str, tmp_path: Path) -> None:
+    with pytest.raises(PhysicsError) as caught:
+        made(tmp_path / name, text, collision={})
+    assert str(caught.value) == (
+        "arm: collision: a shape of 'b' is missing; how near it comes would be unknown; "
+        "see what was said of the description's shapes, and put it right"
+    )
+
+
+def test_a_look_that_is_missing_is_no_obstacle_where_links_have_collision_shapes(tmp_path: Path) -> None:
+    solid = f"<collision>{BOX}</collision>"
+    arm = urdf(solid, f"<visual>{MISSING}</visual>{solid}", solid)
+    (check,) = made(tmp_path / "arm.urdf", arm, collision=ABOVE_A_TABLE)
+    assert not [note for note in check.notes if "compared with nothing" in note]
+
+
+def test_links_that_touch_nothing_are_named(tmp_path: Path) -> None:
+    solid = f"<collision>{BOX}</collision>"
+    arm = urdf(solid, "", f"<visual>{BOX}</visual>", solid)
+    (check,) = made(tmp_path / "arm.urdf", arm, collision=ABOVE_A_TABLE)
+    assert check.notes[-1] == "links without collision shapes are compared with nothing: c"
+
+
+def test_a_shape_of_the_workspace_has_no_name_of_a_link(tmp_path: Path) -> None:
+    arm = urdf(*[f"<collision>{BOX}</collision>"] * 3)
+    with pytest.raises(PhysicsError) as caught:
+        made(tmp_path / "arm.urdf", arm, collision={"workspace": [{"name": "b", "plane": [0, 0, 1]}]})
+    assert str(caught.value) == (
+        "arm: collision: workspace: 'b' would be two; a link of the description is called so, too; "
+        "choose another name"
+    )
+
+
+def test_efforts_of_a_joint_that_moves_no_mass_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(PhysicsError) as caught:
+        made(tmp_path / "arm.urdf", urdf("", MASS, ""), effort={})
+    assert str(caught.value) == (
+        "arm: joint 'j1' moves no mass; no link beyond 'j1' has one; give its links masses"
+    )
+    assert made(tmp_path / "arm.urdf", urdf("", MASS, ""), effort={}, payload={"frame": "c", "mass": 1.0})
+
+
+def test_links_whose_mass_is_not_known_are_named(tmp_path: Path) -> None:
+    solid = f"<collision>{BOX}</collision>"
+    (check,) = made(tmp_path / "arm.urdf", urdf(solid, solid, solid + MASS), effort={})
+    assert check.notes == ["links without a mass weigh nothing in efforts: b"]
 
 
 def test_without_the_extra_it_is_refused_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
