@@ -233,6 +233,9 @@ class DescriptionReport(TypedDict):
     formats: dict[str, list[str]]
     rates: Rates
     version: str
+    bodies: NotRequired[list[str]]
+    """What it can touch and be touched with, where its driver knows contacts and was opened: links, `floor`,
+    bodies of the scene."""
 
 
 class ListedMarker(TypedDict):

@@ -94,14 +94,15 @@ def _add_progress(status: RobotStatus, goal: MotionGoal, sample: Sample | None) 
 
 
 def description_payload(
-    joint_map: JointMap, settings: RobotSettings, max_rate_hz: float | None
+    joint_map: JointMap, settings: RobotSettings, max_rate_hz: float | None, bodies: Sequence[str] = ()
 ) -> DescriptionReport:
     """Return what a robot is: joints, actuators, driver, poses, tolerances, formats and rates.
 
     - `max_rate_hz`: the highest rate at which its driver takes setpoints; None until it is open
+    - `bodies`: what can touch; none where the driver knows no contacts, or is not open
     """
     about, tolerances = joint_map.payload(), joint_bounds(joint_map, settings).payload(joint_map)
-    return {
+    description: DescriptionReport = {
         "joints": about["joints"],
         "actuators": about["actuators"],
         "model": about["model"],
@@ -116,6 +117,9 @@ def description_payload(
         "rates": {"idle_hz": settings.idle_rate_hz, "max_hz": max_rate_hz},
         "version": VERSION,
     }
+    if bodies:
+        description["bodies"] = [*bodies]
+    return description
 
 
 def result_payload(

@@ -130,6 +130,7 @@ class Robot:
         self.planner.warn = self._warn_of_goal
         self._ahead = LookAhead(name, self.planner, self.session.go_on)
         self.max_rate_hz: float | None = None
+        self._bodies: list[str] = []
         self._hub = hub
         self._numbers = Counter[str]()
         self._changed = asyncio.Event()
@@ -364,6 +365,7 @@ class Robot:
         self._warnings = ready.warnings
         self._left_on, self._has_held = [], False
         self.max_rate_hz = ready.max_rate_hz
+        self._bodies = ready.bodies
         self.recorder.name_bodies(ready.bodies)
         self.limits.take(ActuatorLimits.from_lists(ready.allowed))
         self.session.come_on_line()
@@ -510,5 +512,7 @@ class Robot:
 
     def describe(self) -> None:
         """Publish what the robot is."""
-        description = payloads.description_payload(self.library.joint_map, self.settings, self.max_rate_hz)
+        description = payloads.description_payload(
+            self.library.joint_map, self.settings, self.max_rate_hz, self._bodies
+        )
         self.report("description", description)

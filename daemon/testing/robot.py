@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from motiond.client import NoAnswer, Refused, Result
+from motiond.text import listed, nearest
 
 from .failures import MotiondFailure, NotInTime, RequestRefused
 from .golden import UPDATE, GoldenTrace, play_options, refuse_bounds
@@ -327,6 +328,11 @@ class MotiondRobot:
         ----------
         *bodies : str
             Those without which a contact does not count, such as `"floor"`; none for all contacts.
+
+        Raises
+        ------
+        MotiondFailure
+            If nobody knows what the robot touches, or there is no such body, which nothing would ever touch.
         """
         __tracebackhide__ = True
         samples = self._felt(self.goal) if self.goal else self.messages("telemetry")
@@ -334,6 +340,13 @@ class MotiondRobot:
         if "contacts" not in newest:
             problem = "nobody knows what it touches; its driver has no physics"
             raise MotiondFailure(f"{self.name}: {problem}; set `driver: {{type: sim, physics: true}}`")
+        known = self.wait(lambda: self.messages("description")[-1].get("bodies"), STATE_S, "no bodies")
+        for body in bodies:
+            if body not in known:
+                hint = nearest(body, known) or "name one of them"
+                raise MotiondFailure(
+                    f"{self.name}: nothing is called '{body}'; what can touch is {listed(known)}; {hint}"
+                )
         found = Contact.all_of(samples)
         return [contact for contact in found if set(bodies) <= set(contact.bodies)]
 

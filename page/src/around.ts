@@ -52,7 +52,8 @@ function look(one: Surrounding, palette: Palette): Material {
   const color = colourOf(one, palette);
   // From inside of where the robot may be, its walls alone are seen.
   if (one.role === "allowed") return new MeshBasicMaterial({ color, transparent: true, opacity: 0.05, depthWrite: false, side: BackSide });
-  if (one.role === "forbidden") return new MeshBasicMaterial({ color, transparent: true, opacity: 0.2, depthWrite: false, side: DoubleSide });
+  // Who looks from behind a forbidden plane sees the robot, and no veil over all.
+  if (one.role === "forbidden") return new MeshBasicMaterial({ color, transparent: true, opacity: 0.2, depthWrite: false, side: one.kind === "plane" ? FrontSide : DoubleSide });
   // Behind the grid, which lies in the floor.
   if (one.role === "floor") return new MeshBasicMaterial({ color, transparent: true, opacity: 0.5, side: DoubleSide, depthWrite: false, polygonOffset: true, polygonOffsetFactor: 4, polygonOffsetUnits: 4 });
   const material = new MeshStandardMaterial({ color, roughness: 0.8, side: one.kind === "plane" ? DoubleSide : FrontSide });

@@ -158,6 +158,8 @@ export interface DescriptionReport {
   formats: Record<string, string[]>;
   rates: Rates;
   version: string;
+  /** What it can touch and be touched with, where its driver knows contacts and was opened: links, `floor`, bodies of the scene. */
+  bodies?: string[];
 }
 
 /** The timing of a second, and what the driver reports; arrays are by joint, null where unknown. */

@@ -16,14 +16,15 @@ OVERLAP_M = 1e-3
 class Contacts:
     """Watches MuJoCo's contacts from the first report on.
 
-    `bodies`: names of what can touch: bodies by theirs, and what stands still by the names of its shapes.
+    `bodies`: names of what can touch: bodies by theirs, or by their numbers where they have none, and what
+    stands still by the names of its shapes.
     `is_watching`: whether anybody has asked for a report.
     """
 
     def __init__(self, mujoco: Any, model: Any, data: Any) -> None:
         self._force_of, self._model, self._data = mujoco.mj_contactForce, model, data
         names = [
-            model.body(body).name if body else model.geom(geom).name or model.body(0).name
+            model.body(body).name or f"body {body}" if body else model.geom(geom).name or model.body(0).name
             for geom, body in enumerate(model.geom_bodyid)
         ]
         self.bodies = tuple(dict.fromkeys(names))

@@ -248,6 +248,7 @@ def test_contacts_are_those_from_play_to_the_first_telemetry_after_its_end() -> 
         return {"goal_id": "g"}
 
     reports.add(touching(0.9, "foot"))
+    reports.add(Report("arm", "description", {"bodies": ["floor", "foot", "hand", "elbow"]}))
     robot = robot_of(reports, request, commands=lambda _: 0, setpoints=lambda _: (ticks, ()))
     assert [contact.bodies for contact in robot.contacts()] == [("floor", "foot")]
     robot.play("wave")
@@ -262,6 +263,21 @@ def test_contacts_are_those_from_play_to_the_first_telemetry_after_its_end() -> 
     assert first.force == pytest.approx([6.0, 0.0, 8.0])
     assert first.position == (0.1, 0.2, 0.0)
     assert robot.contacts("hand", "elbow") == []
+
+
+def test_a_body_that_there_is_not_fails_who_asks_what_it_has_touched() -> None:
+    """It would never touch anything, whatever the motion does."""
+    reports = reports_of(IDLE)
+    reports.add(Report("arm", "description", {"bodies": ["base", "hand", "scene/table"]}))
+    reports.add(touching(1.0))
+    robot = robot_of(reports, lambda *_, **__: {})
+    assert robot.contacts("hand", "scene/table") == []
+    with pytest.raises(MotiondFailure) as caught:
+        robot.contacts("hand", "table")
+    assert str(caught.value) == (
+        "arm: nothing is called 'table'; what can touch is base, hand, scene/table; "
+        "did you mean 'scene/table'?"
+    )
 
 
 def test_a_robot_that_cannot_know_what_it_touches_fails_who_asks() -> None:

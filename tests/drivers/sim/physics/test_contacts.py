@@ -70,6 +70,16 @@ def test_of_more_contacts_than_slots_the_strongest_are_reported(clock: Clock) ->
     assert [pair[1] for pair in touching(lying.driver, slots=2)] == ["ball3", "ball2"]
 
 
+def test_bodies_without_a_name_are_told_apart_by_their_numbers(clock: Clock) -> None:
+    balls = "".join(
+        BALL.replace(' name="ball"', "").format(0.1, 1).replace('"2 0', f'"2 {y}') for y in (1, 2)
+    )
+    lying = Mechanism(clock, FLOOR + PUCK.replace("0.1 0.2 0.1", "0 0 5") + balls, ["lift"], holds=True)
+    touching(lying.driver)
+    lying.read(1.0)
+    assert sorted(touching(lying.driver)) == [("floor", "body 2"), ("floor", "body 3")]
+
+
 def test_only_what_moves_in_a_world_reports_contacts(clock: Clock) -> None:
     driver = make_driver("sim", {}, ["lift"], clock)
     assert driver.contact_slots == 0
