@@ -36,10 +36,14 @@ class Reports:
     ----------
     ends : dict
         How many there were when a goal's result arrived, by `goal_id`.
+    lost : dict
+        How many there were when a robot was last reported to be off line, by its name. Virtual time begins
+        anew then, so those before tell nothing of what is measured afterwards.
     """
 
     def __init__(self, stream: Iterable[Report], commands: Callable[[str], int]) -> None:
         self.ends: dict[str, int] = {}
+        self.lost: dict[str, int] = {}
         self._commands = commands
         self._received: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
         self._changed = threading.Condition()
@@ -64,6 +68,8 @@ class Reports:
         with self._changed:
             if report.subject == "result":
                 self.ends[report.data["goal_id"]] = self._commands(report.robot)
+            elif report.subject == "state" and report.data["state"] == "offline":
+                self.lost[report.robot] = self._commands(report.robot)
             self._received[report.robot, report.subject].append(report.data)
             self._changed.notify_all()
 

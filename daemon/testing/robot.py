@@ -419,6 +419,7 @@ class MotiondRobot:
         __tracebackhide__ = True
         known = len(self.messages("telemetry"))
         rows, _ = self.daemon.setpoints(self.name)
+        rows = rows[self.daemon.reports.lost.get(self.name, 0) :]
         sent_s = float(rows["time"][-1]) if len(rows) else 0.0
         sample = self.wait(lambda: self._measured(known, sent_s), timeout_s, "no telemetry")
         return telemetry_series(self._joints(), [sample], "feedback")

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Arrows, Gap, gapColour, onRobot } from "../src/around";
+import { DoubleSide, FrontSide } from "three";
+import { Arrows, Gap, Surroundings, gapColour, onRobot } from "../src/around";
 import { readTelemetry } from "../src/messages";
 import type { Contact } from "../src/messages";
 import type { NearestLinks } from "../src/protocol";
@@ -41,6 +42,14 @@ test("an arrow is the force on the robot, whichever of the two is named first", 
   assert.deepEqual(onRobot(contact("floor", "hand", [0, 1, 9]), LINKS), [0, 1, 9]);
   assert.deepEqual(onRobot(contact("hand", "table", [1, 2, -9]), LINKS), [-1, -2, 9]);
   assert.deepEqual(onRobot(contact("elbow", "hand", [1, 2, 3]), LINKS), [1, 2, 3]);
+});
+
+test("a forbidden plane is seen from where the robot may be, and is no veil from behind; a box is seen from all sides", () => {
+  const pose = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
+  const plane = { name: "wall", role: "forbidden", kind: "plane", pose, size: [0, 0], colour: null, mesh: null, format: null, scale: [1, 1, 1] };
+  const all = [plane, { ...plane, name: "press", kind: "box", size: [1, 1, 1] }] as any;
+  const { group } = new Surroundings(all, { over: "#ff5a4d" } as any, {} as any, 1, () => undefined);
+  assert.deepEqual(group.children.map((one: any) => one.material.side), [FrontSide, DoubleSide]);
 });
 
 test("arrows stand where bodies touch, longer with the force, and go with the contact", () => {

@@ -79,6 +79,8 @@ async def test_telemetry_has_what_touches_by_name_while_it_does(tmp_path: Path, 
     rig = Rig(tmp_path)
     async with rig.running():
         assert (await rig.until("telemetry", lambda _: True))["contacts"] == []
+        described = await rig.until("description", lambda data: "bodies" in data)
+        assert described["bodies"] == [*BODIES]
         touches.now = [ARM_ON_FLOOR, HAND_ON_FLOOR]
         sample = await rig.until("telemetry", lambda data: bool(data["contacts"]))
         assert sample["contacts"] == [ARM, HAND]

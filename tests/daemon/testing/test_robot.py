@@ -187,6 +187,19 @@ def test_feedback_is_measured_after_all_that_was_sent() -> None:
     assert np.isnan(measured.of("shoulder").effort)
 
 
+def test_feedback_after_a_robot_was_off_line_does_not_wait_for_a_time_before_it() -> None:
+    """Virtual time begins anew with the process that drives the robot."""
+    sent = np.array([(900.0,)], [("time", float)])
+    reports = Reports([], lambda _robot: len(sent))
+    for state in ({"state": "playing"}, {"state": "offline"}, IDLE):
+        report(reports, state)
+    reports.add(Report("arm", "description", {"joints": [{"name": "elbow"}]}))
+    robot = robot_of(reports, lambda *_, **__: {}, setpoints=lambda _: (sent, ()))
+    told = {kind: [0.5] for kind in ("position", "velocity", "effort")}
+    arriving(reports, Report("arm", "telemetry", {"stamp_s": 0.02, "feedback": told}))
+    assert robot.feedback().position == pytest.approx(0.5)
+
+
 @pytest.mark.parametrize("start_s", [0.0, 5e6], ids=["virtual", "monotonic"])
 def test_a_trace_is_of_one_goal_whatever_the_clock_shows(tmp_path: Path, start_s: float) -> None:
     log, command = CommandLog(tmp_path / "arm.npy", 1), ActuatorCommand(1)
@@ -328,7 +341,7 @@ def test_a_daemon_that_ends_instead_of_an_answer_is_named(tmp_path: Path) -> Non
 
 def test_a_test_begins_with_the_latest_of_what_lasts_alone() -> None:
     subjects = ("state", "state", "event", "telemetry", "result", "description")
-    told = ({"number": number, "goal_id": "g"} for number in range(len(subjects)))
+    told = ({"number": number, "goal_id": "g", "state": "idle"} for number in range(len(subjects)))
     reports = Reports(map(Report, ["arm"] * len(subjects), subjects, told), none_sent)
     with reports:
         pass
