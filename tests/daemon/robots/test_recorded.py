@@ -110,6 +110,33 @@ async def test_each_goal_of_a_recording_is_played_by_its_number(rig: Rig) -> Non
     assert read(second).positions.tobytes() == (-sweep(0.5)).tobytes()
 
 
+async def test_goals_that_flow_are_refused_by_themselves_for_their_speed_where_they_met(rig: Rig) -> None:
+    limits = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 12.0}
+    rig.robot["joints"] = {name: {"limits": limits} for name in JOINTS}
+    for name in ("wave", "nod"):
+        write_seq(rig.folder / "motions" / f"{name}.seq", sweep(2.0), JOINTS, RATE_HZ)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "record/start", name="run")
+        await ask(registry, "play", motion="wave")
+        goal = await ask(registry, "play", motion="nod", on_busy="queue", blend_s=0.5)
+        await rig.rest_after(goal["goal_id"])
+        file = (await ask(registry, "record/stop"))["file"].removesuffix(".mcap")
+        refusals = [await refused(registry, "play", motion=f"{file}_{number}") for number in (1, 2)]
+    assert [code for code, _ in refusals] == ["INVALID_MOTION"] * 2
+    ends = [message.splitlines()[0] for _, message in refusals]
+    limit = "its acceleration limit is 12 rad/s²"
+    rest = "let the motion begin and end at rest by `motiond edit --ease`"
+    assert ends == [
+        f"{file}_{number}: joint 'shoulder' {does}; {limit}; {rest}, let `on_violation: slow` "
+        f"slow it to {share} of its speed or raise `joints.shoulder.limits.acceleration`"
+        for number, does, share in (
+            (1, "ends at 0.314 rad/s and accelerates at 62.8 rad/s² at 1.495 s (frame 299)", 0.118),
+            (2, "begins at 0.314 rad/s and accelerates at 62.9 rad/s² at 0.000 s (frame 0)", 0.0953),
+        )
+    ]
+
+
 async def test_no_motion_map_changes_what_the_robot_did(rig: Rig) -> None:
     """A map is for the motions of others; a recording has the robot's own joints."""
     mapped = {name: {"from": name, "sign": -1} for name in JOINTS}
