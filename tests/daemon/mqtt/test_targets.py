@@ -65,7 +65,8 @@ async def test_a_target_that_is_refused_is_answered_whether_it_has_a_transaction
     observer: MqttObserver, robots: Robots
 ) -> None:
     answer = await observer.ask(TARGET, b'{"goal_id":"g1","positions":["far"]}')
-    assert answer["error"] == "arm/follow/target: 'positions[0]' is 'far'; it must be a valid number; correct it"
+    said = "arm/follow/target: 'positions[0]' is 'far'; it must be a valid number; correct it"
+    assert answer["error"] == said
     answer = await observer.ask(TARGET, orjson.dumps({"goal_id": "g0", "positions": [0.1]}))
     assert answer["code"] == "UNKNOWN_GOAL"
     assert robots.targets == []
