@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from decimal import ROUND_FLOOR, Context
 from difflib import SequenceMatcher, get_close_matches
 from heapq import nlargest
 from itertools import islice
@@ -101,6 +102,12 @@ def listed(
     shown = [f"{quote}{shortened(name, longest or len(name))}{quote}" for name in islice(names, MOST_LISTED)]
     more += len(names) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
+
+
+def rounded_down(value: float, digits: int = 3) -> str:
+    """Return a limit above 0 as a message has it: what is read there may be asked for."""
+    rounded = Context(prec=digits, rounding=ROUND_FLOOR).create_decimal_from_float(value * (1 + 1e-9))
+    return f"{float(rounded):g}"
 
 
 def nearest(word: str, known: Collection[str]) -> str:

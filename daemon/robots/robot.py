@@ -52,6 +52,7 @@ NUMBERED: frozenset[Subject] = frozenset({"state", "result"})
 REASONS = frozenset({"fault", "deadline_missed"})
 """Kinds of events that are why a robot is in the state that it is in."""
 MAY_COME = "it may come yet; its state shows it"
+GIVEN_UP = "it does not begin any more; ask again"
 TURNS = 10
 """In how many turns an answer is waited for: while the daemon stands still, only one of them goes by."""
 
@@ -217,15 +218,20 @@ class Robot:
 
         Raises RequestError: TIMEOUT, with the state and what was awaited.
         """
-        await self._until(lambda: self.session.is_obeyed(number), lambda: awaited, fix)
+        await self._until(lambda: self.session.is_obeyed(number), lambda: awaited, lambda: fix)
 
     async def settled(self, pending: Pending) -> dict[str, Any]:
         """Wait for what the session has begun, and return what came of it; raises as `obeyed`, or what came.
 
         Who does not wait any more gives it up.
         """
+
+        def fix() -> str:
+            begin = self.session.begin
+            return GIVEN_UP if begin is pending and not begin.hand_over else MAY_COME
+
         try:
-            await self._until(lambda: pending.outcome is not None, lambda: pending.awaits)
+            await self._until(lambda: pending.outcome is not None, lambda: pending.awaits, fix)
         finally:
             self.session.give_up(pending)
         if isinstance(pending.outcome, RequestError):
@@ -237,7 +243,9 @@ class Robot:
         session = self.session
         await self._until(lambda: session.state not in ACTIVE or bool(session.goals), lambda: "rest")
 
-    async def _until(self, holds: Callable[[], bool], awaits: Callable[[], str], fix: str = MAY_COME) -> None:
+    async def _until(
+        self, holds: Callable[[], bool], awaits: Callable[[], str], fix: Callable[[], str] = lambda: MAY_COME
+    ) -> None:
         """Wait for a change; time in which the daemon itself stood still does not count.
 
         The time begins again where something else is awaited.
@@ -253,7 +261,7 @@ class Robot:
         what = f"not done in {ANSWER_TIMEOUT_S:g} s"
         state, torque = self.session.state, self.session.known.torque
         raise RequestError(
-            "TIMEOUT", self.name, what, reason, fix, state=state, torque=torque, awaited=awaited
+            "TIMEOUT", self.name, what, reason, fix(), state=state, torque=torque, awaited=awaited
         )
 
     # -- what the stream process does (`process.Listener`) --------------------------------------------------

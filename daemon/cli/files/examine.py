@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motiond.text import printable
+from motiond.text import printable, rounded_down
 
 from ..output import DONE, FAILED, AsJson, ConfigFile, config_of, print_json, report
 from .options import (
@@ -134,7 +134,7 @@ def print_findings(findings: "list[Finding]") -> None:
         if of_name[finding.robot, motion] > 1:
             motion += f" ({printable(finding.file)})"
         if finding.max_speed is not None:
-            speed = f"speed up to {finding.max_speed:.3g}"
+            speed = f"speed up to {rounded_down(finding.max_speed)}"
             typer.echo(f"{finding.robot}: {motion}: ok; {finding.duration_s:g} s, {speed}")
         if nearest := finding.physics.get("nearest"):
             typer.echo(f"{finding.robot}: {motion}: {_nearest_of(nearest)}")

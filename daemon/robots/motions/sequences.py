@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from motiond.text import shortened
+from motiond.text import rounded_down, shortened
 
 from ...api import RequestError
 from ...planning import SequenceError, Step, plan_sequence
@@ -79,11 +79,10 @@ class Sequences:
             planned, markers = found[request.motion].plan, found[request.motion].markers
             if request.speed > planned.max_speed * (1 + 1e-9):
                 joint = planned.limiting_joint
+                fastest = rounded_down(planned.max_speed)
                 who = f"joint '{joint}' allows" if joint else "motiond plays at most"
                 reason = f"{request.motion}: speed {request.speed:g} is too fast"
-                problems.append(
-                    f"steps[{number}].speed: {reason}; {who} {planned.max_speed:.3g}; lower the speed"
-                )
+                problems.append(f"steps[{number}].speed: {reason}; {who} {fastest}; lower the speed")
             how = (request.blend_s, request.pause_s, request.repeat, request.speed)
             steps.append(Step(planned, markers, *how))
         if problems:

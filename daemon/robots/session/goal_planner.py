@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from motiond.text import echoed, listed, nearest, shortened
+from motiond.text import echoed, listed, nearest, rounded_down, shortened
 
 from ...api import RequestError
 from ...clock import unix_less_monotonic
@@ -866,7 +866,7 @@ def refuse_speed(plan: Plan, speed: float) -> None:
             "INVALID_MOTION",
             plan.motion,
             f"speed {speed:g} is too fast",
-            f"{who} {plan.max_speed:.3g}",
+            f"{who} {rounded_down(plan.max_speed)}",
             "lower the speed",
             max_speed=plan.max_speed,
             joint=plan.limiting_joint,

@@ -453,7 +453,7 @@ def test_files_that_hold_motions_of_one_name_are_told_apart(
     assert code == 1
     assert [line for line in out.splitlines() if ": warning: " not in line] == [
         f"six_axis: dash ({files[0]}): ok; 0.5 s, speed up to 4.71",
-        f"six_axis: dash ({files[1]}): ok; 0.25 s, speed up to 2.36",
+        f"six_axis: dash ({files[1]}): ok; 0.25 s, speed up to 2.35",
         (
             f"six_axis: dash ({files[2]}): joint 'wrist1' moves at 16 rad/s at 0.062 s (frame 1); "
             "its velocity limit is 9.42 rad/s; "

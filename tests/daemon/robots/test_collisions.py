@@ -392,6 +392,22 @@ async def test_the_daemon_goes_on_while_a_way_is_looked_at(rig: Rig, slow_look: 
         assert (await rig.rest_after((await asked)["goal_id"]))["code"] == "SUCCESSFUL"
 
 
+async def test_what_is_looked_at_for_longer_than_a_client_waits_does_not_begin(
+    rig: Rig, slow_look: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("motiond.daemon.robots.robot.ANSWER_TIMEOUT_S", 0.2)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        answer = await refused(registry, "goto", joints={"left": 0.3})
+        slow_look.set()
+        monkeypatch.undo()
+        other = await ask(registry, "goto", joints={"right": -0.1})
+        await rig.rest_after(other["goal_id"])
+        assert rig.results() == ["SUCCESSFUL"]
+    reason = "the robot is idle with torque on, and the look at where it leads is still awaited"
+    assert answer == ("TIMEOUT", f"arm: not done in 0.2 s; {reason}; it does not begin any more; ask again")
+
+
 async def test_a_stop_while_it_is_looked_at_holds(rig: Rig, slow_look: Event) -> None:
     async with rig.running() as registry:
         await rig.until_state("idle")
