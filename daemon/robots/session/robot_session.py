@@ -495,7 +495,8 @@ class RobotSession:
                 goal.resumed = self._send(messages.Resume())
         for removed in [one for one in self._removed if one.goal is goal]:
             self._removed.remove(removed)
-            self._stop(messages.Stop(removed.code, removed.reason))
+            if self.begin is None or not self.begin.hand_over:  # else what takes over ends it
+                self._stop(messages.Stop(removed.code, removed.reason))
 
     def _settle_removed(self) -> None:
         """End what was taken out of the queue, once it is known that nothing flows into it."""

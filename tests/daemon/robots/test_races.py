@@ -1,4 +1,4 @@
-"""What is asked for in each tick around an end, whichever messages are under way then.
+"""What is asked for in each tick around an end, a blend or a take-over, whichever messages are under way.
 
 Every row of the table plays a scenario again and again, and asks for something one tick later each time.
 """
@@ -52,6 +52,19 @@ def to_what_waits(*delays: int) -> Halves:
     return halves
 
 
+def to_what_it_flows_into(*delays: int) -> Halves:
+    halves = playing("park", *delays)
+    enqueue(halves, "nod", blend_s=0.03)
+    return halves
+
+
+def to_what_takes_over(*delays: int) -> Halves:
+    halves = playing("park", *delays)
+    halves.run(ROWS // 3)
+    halves.session.begin_over(halves.goal("nod"), "nod cannot be played")
+    return halves
+
+
 def from_a_pause(*delays: int) -> Halves:
     halves = playing("park", *delays)
     assert halves.session.goal is not None
@@ -98,6 +111,8 @@ SCENARIOS = {
     for one in (
         to_the_end,
         to_what_waits,
+        to_what_it_flows_into,
+        to_what_takes_over,
         from_a_pause,
         to_park,
         to_release,
@@ -110,8 +125,8 @@ SCENARIOS = {
 # -- what is asked ------------------------------------------------------------------------------------------
 
 
-def enqueue(halves: Halves, motion: str) -> None:
-    goal, plays = halves.goal(motion), halves.session.goal
+def enqueue(halves: Halves, motion: str, *, blend_s: float = 0.0) -> None:
+    goal, plays = halves.goal(motion, blend_s=blend_s), halves.session.goal
     try:
         halves.session.enqueue(goal)
     except RequestError:
@@ -170,8 +185,9 @@ def enable(halves: Halves) -> Check:
     """Return a check that this changes nothing: what follows is not held up."""
     halves.session.enable()
     began = {type(command) for _, command in halves.sent}
+    taken_over = any(isinstance(one, messages.Play) and one.takes_over for _, one in halves.sent)
     goals = {
-        FOLLOW if messages.Follow in began else "wave",
+        FOLLOW if messages.Follow in began else "nod" if taken_over else "wave",
         *("nod" for goal in halves.session.queue if goal.motion == "nod"),
     }
 
@@ -232,14 +248,13 @@ def seek(halves: Halves) -> Check:
     return check
 
 
-def replace(halves: Halves) -> Check:
-    session = halves.session
+def replace(halves: Halves, *, takes_over: bool = False) -> Check:
+    session, goal = halves.session, halves.goal("nod")
     try:
         session.refuse_unless_able("nod cannot be played")
+        begin = session.begin_instead(goal, "nod cannot be played", takes_over=takes_over)
     except RequestError:
         return list
-    goal = halves.goal("nod")
-    begin = session.begin_instead(goal, "nod cannot be played")
 
     def check() -> list[str]:
         codes = {ended.goal_id: ended.code for ended, _ in halves.results}
@@ -250,11 +265,30 @@ def replace(halves: Halves) -> Check:
     return check
 
 
-def queue(halves: Halves) -> Check:
+def take_over(halves: Halves) -> Check:
+    return replace(halves, takes_over=True)
+
+
+def take_over_and_stop(halves: Halves) -> Check:
+    take_over(halves)
+    return stop(halves)
+
+
+def queue(halves: Halves, *, blend_s: float = 0.0) -> Check:
     session = halves.session
     if session.leaving or not (session.goal or session.begin or session.queue):
         return replace(halves)
-    enqueue(halves, "nod")
+    enqueue(halves, "nod", blend_s=blend_s)
+    return list
+
+
+def queue_to_flow(halves: Halves) -> Check:
+    return queue(halves, blend_s=0.03)
+
+
+def queue_to_flow_and_clear(halves: Halves) -> Check:
+    queue_to_flow(halves)
+    halves.session.clear_queue(ResultCode.CANCELED, WHY)
     return list
 
 
@@ -273,7 +307,11 @@ def replace_and_give_up(halves: Halves) -> Check:
     session = halves.session
     if session.goal is None or session.leaving:
         return list
-    session.give_up(session.begin_instead(halves.goal("nod"), "nod cannot be played"))
+    try:
+        begin = session.begin_instead(halves.goal("nod"), "nod cannot be played")
+    except RequestError:
+        return list
+    session.give_up(begin)
     return holds_still(halves, session.sent)
 
 
@@ -307,7 +345,11 @@ REQUESTS: dict[str, Callable[[Halves], Check]] = {
         pause,
         seek,
         replace,
+        take_over,
+        take_over_and_stop,
         queue,
+        queue_to_flow,
+        queue_to_flow_and_clear,
         replace_and_stop,
         replace_queue_and_stop,
         replace_and_give_up,
@@ -350,3 +392,25 @@ def test_a_request_in_each_tick_is_true_and_each_goal_ends_once(
         wrong += [f"tick {number}: {one}" for one in check() + halves.problems()]
         halves.close()
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("scenario", "code", "message"),
+    [
+        (to_what_it_flows_into, ResultCode.SUCCESSFUL, "it flows into nod"),
+        (
+            to_what_takes_over,
+            ResultCode.PREEMPTED,
+            "nod was asked to replace it, and has taken over on the way",
+        ),
+    ],
+)
+def test_these_motions_flow_into_each_other_and_take_over(
+    scenario: Callable[..., Halves], code: ResultCode, message: str
+) -> None:
+    halves = scenario(2, 2)
+    halves.run_out()
+    first, second = (ended for ended, _ in halves.results[:2])
+    assert (first.code, first.message) == (code, message)
+    assert (second.goal_id, second.code) == ("nod 2", ResultCode.SUCCESSFUL)
+    assert halves.problems() == []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -19,8 +19,10 @@ from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.robots.session.follow_goal import FOLLOW
+from motiond.daemon.robots.session.goal import MotionGoal
 from motiond.daemon.robots.session.robot_session import RobotSession
 from motiond.daemon.stream.engine.commands import CommandHandler
+from motiond.daemon.stream.engine.displacement import WaysBack
 from motiond.daemon.stream.engine.execution import Phase
 from motiond.daemon.stream.engine.following import Following
 from motiond.daemon.stream.engine.layers import Layers
@@ -65,6 +67,17 @@ WAYS = messages.WayBounds(
     multipliers=[1.0],
     turn=[0.0],
 )
+QUICK = replace(
+    WAYS,
+    velocity=[20.0],
+    acceleration=[4000.0],
+    jerk=[1e6],
+    velocity_limit=[20.0],
+    acceleration_limit=[8000.0],
+)
+"""Of ways from motions, which are faster than joints follow targets."""
+BLENDED = 3
+"""Over so many rows a motion flows into the next."""
 ONE, NONE = np.ones(1), np.zeros(1)
 TRANSMISSION = Transmission(np.array([0]), ONE, NONE, np.array([0]), ONE, NONE, ONE).as_lists()
 
@@ -88,6 +101,41 @@ class Asked:
         return "it moves joint 'elbow', too"
 
 
+class AskedMotion(MotionGoal):
+    """A goal that motions flow into and are taken over by; of a motion it has the name alone."""
+
+    def __init__(self, motion: str, goal_id: str, *, is_endless: bool, blend_s: float) -> None:
+        self._asked = Asked(motion, goal_id, is_endless)
+        self.goal_id, self.group_start, self.number, self.expires_at = goal_id, None, 0, None
+        self.is_beside = self.is_stopped = False
+        self.resumed, self.blend_s, self.speed = 0, blend_s, 1.0
+        self.ways, self.holds = [], []
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    @property
+    def motion(self) -> str:
+        return self._asked.motion
+
+    @property
+    def is_endless(self) -> bool:
+        return self._asked.is_endless
+
+    @property
+    def plan(self) -> Any:
+        return None
+
+    @property
+    def is_additive(self) -> bool:
+        return False
+
+    def take_rate(self, _rate_hz: float | None) -> None:
+        """There is one rate alone."""
+
+    def why_not_beside(self, other: Any) -> str:
+        return self._asked.why_not_beside(other)
+
+
 @dataclass
 class Engine:
     """What a stream process does, but for its actuators, which are where they are sent."""
@@ -107,6 +155,8 @@ class Engine:
         self._reported: tuple[Any, ...] = ()
         driver = SimpleNamespace(disable=lambda: None, limits=ActuatorLimits.none(1))
         measured = np.zeros(1)
+        setup: dict[str, Any] = {"joints": ["elbow"], "units": ["rad"], "ways": WAYS}
+        setup |= {"transmission": TRANSMISSION, "collision": None}
         actuators = SimpleNamespace(
             driver=driver,
             measured=measured,
@@ -114,14 +164,15 @@ class Engine:
             set_period=lambda _: None,
         )
         watch = SimpleNamespace(
-            checks=None, displaced=lambda: None, start_holding=lambda: None, start_motion=lambda: None
+            checks=None,
+            displaced=lambda: None,
+            start_holding=lambda: None,
+            start_motion=lambda: None,
+            ways=WaysBack(cast("Any", SimpleNamespace(**setup | {"ways": QUICK})), driver.limits),
         )
-        schedule = Schedule(self.clock, 0.01, 0.1, 0.02)
-        setup = SimpleNamespace(
-            joints=["elbow"], units=["rad"], ways=WAYS, transmission=TRANSMISSION, collision=None
-        )
+        schedule = self._schedule = Schedule(self.clock, 0.01, 0.1, 0.02)
         following = Following(
-            cast("Any", setup),
+            cast("Any", SimpleNamespace(**setup)),
             player=self.player,
             actuators=cast("Any", actuators),
             watch=cast("Any", watch),
@@ -142,6 +193,8 @@ class Engine:
     def tick(self, commands: list[tuple[messages.Command, tuple[int, ...], int]]) -> messages.Changed | None:
         """Obey, make one tick, and return what has changed."""
         player = self.player
+        now_s = self.clock.now()
+        self._schedule.ticked_s, self._schedule.deadline_s = now_s - 1 / RATE_HZ, now_s
         for command, fds, number in commands:
             self._commands.obey(command, list(fds))
             self.after = number
@@ -166,7 +219,7 @@ class Engine:
             return None
         self._reported = reported
         for result in player.results:
-            one = messages.Ended(result.execution.goal_id, result.code, result.message, 0.0)
+            one = messages.Ended(result.execution.goal_id, result.code, result.message, 0.0, result.details)
             self._ended.append(one)
         player.results.clear()
         self.ends += [(one, self.trace[-1]) for one in self._ended]
@@ -198,7 +251,7 @@ class Halves:
         self._announced: tuple[int, str | None] = (0, None)
         self._delays = command_ticks, notice_ticks
         self._commands: deque[tuple[int, messages.Command, tuple[int, ...], int]] = deque()
-        self._notices: deque[tuple[int, messages.Changed | None]] = deque()
+        self._notices: deque[tuple[int, messages.Changed | str | None]] = deque()
         self._numbers, self._ids = count(1), count(1)
         self.session = RobotSession("arm", on_end=on_end, on_exit=on_exit, outlet=self)
         self.session.come_on_line()
@@ -223,21 +276,11 @@ class Halves:
             raise RequestError("INVALID_MOTION", goal.motion, "there is no way")
         if goal.motion == FOLLOW:
             return self._sent(goal, follow_of(goal.goal_id, start))
-        begin, end = PLACES[goal.motion]
-        rows = np.linspace(begin, end, ROWS)[:, np.newaxis]
-        approach = _way(start[0], begin)
-        play = messages.Play(
-            goal_id=goal.goal_id,
-            motion=goal.motion,
-            speed=1.0,
-            start=start,
-            clock_acceleration=RAMP,
-            path_tolerance=[messages.OFF],
-            goal_tolerance=[messages.OFF],
-            goal_time_s=messages.OFF,
-            passes=Passes(0, ROWS - 1),
-        )
-        return self._sent(goal, play, tuple(map(share, (approach, _track(rows), _track(rows[:0])))))
+        if isinstance(goal, MotionGoal):
+            goal.holds = start
+        rows = _rows(goal)
+        approach = _way(start[0], rows[0, 0])
+        return self._sent(goal, _play(goal, start), _shared(approach, _track(rows), _track(rows[:0])))
 
     def _sent(
         self, goal: Goal, command: messages.Command, fds: tuple[int, ...] = ()
@@ -248,13 +291,26 @@ class Halves:
         self.accepted.add(goal.goal_id)
         return number, {"goal_id": goal.goal_id}
 
-    def chain(self, before: Goal, goal: Goal) -> int:
-        raise NotImplementedError
+    def chain(self, before: MotionGoal, goal: MotionGoal) -> int:
+        rows, share_of = _rows(goal), np.linspace(0.0, 1.0, BLENDED + 1)[:, np.newaxis]
+        blend = (1.0 - share_of) * _rows(before)[-BLENDED - 1 :] + share_of * rows[: BLENDED + 1]
+        goal.holds = blend[-1].tolist()
+        command = messages.Chain(before=before.goal_id, speed_limit=1.0, play=_play(goal, goal.holds))
+        return self.send(command, _shared(_track(blend), _track(rows), _track(rows[:0])))
 
     def take_over(self, goal: Goal) -> int:
-        raise NotImplementedError
+        rows = _rows(goal)
+        if not (
+            number := self.send(
+                replace(_play(goal, []), takes_over=True),
+                _shared(_track(rows[:0]), _track(rows), _track(rows[:0])),
+            )
+        ):
+            raise RequestError("OFFLINE", "arm", "the stream process does not listen")
+        return number
 
-    def flow(self, goal: Goal) -> None: ...
+    def flow(self, goal: Goal) -> None:
+        self.accepted.add(goal.goal_id)
 
     def seek(self, seek: Seek, start: list[float]) -> int:
         begin, end = PLACES[seek.goal.motion]
@@ -280,14 +336,15 @@ class Halves:
 
     def report_result(self, _goal: Goal, ended: messages.Ended, follows: str | None) -> None:
         self.results.append((ended, follows))
-        self._announced = (len(self.sent), follows)
+        self._announced = (len(self.sent), None if "flowed_into" in ended.details else follows)
 
     # -- time -----------------------------------------------------------------------------------------------
 
-    def goal(self, motion: str, *, is_endless: bool = False) -> Goal:
-        follows = motion == FOLLOW
-        asked = Asked(motion, f"{motion} {next(self._ids)}", is_endless or follows, needs_control=follows)
-        return cast("Goal", asked)
+    def goal(self, motion: str, *, is_endless: bool = False, blend_s: float = 0.0) -> Goal:
+        goal_id = f"{motion} {next(self._ids)}"
+        if motion != FOLLOW:
+            return AskedMotion(motion, goal_id, is_endless=is_endless, blend_s=blend_s)
+        return cast("Goal", Asked(motion, goal_id, is_endless=True, needs_control=True))
 
     def step(self) -> None:
         self.tick += 1
@@ -297,11 +354,17 @@ class Halves:
                 due.append(self._commands.popleft()[1:])
             if (changed := self.engine.tick(due)) is not None:
                 self._notices.append((self.tick + self._delays[1], changed))
+            while self.engine.player.unblended:
+                dropped, _ = self.engine.player.unblended.pop(0)
+                self._notices.append((self.tick + self._delays[1], dropped))
             self._notices += [(self.tick + self._delays[1], None)] * self.engine.is_over
         else:
             self.engine.trace.append(self.engine.trace[-1])
         while self._notices and self._notices[0][0] <= self.tick:
-            if (notice := self._notices.popleft()[1]) is not None:
+            notice = self._notices.popleft()[1]
+            if isinstance(notice, str):
+                self.session.drop_blend(notice)
+            elif notice is not None:
                 self.session.take(notice)
                 self._look_what_follows()
             else:
@@ -363,7 +426,8 @@ class Halves:
         wrong += [f"{ended} was begun in vain" for ended in reported if ended.code == "INVALID_GOAL"]
         for ended, place in self.engine.ends:
             end = PLACES.get(ended.goal_id.split()[0], (0.0, place))[1]
-            if ended.code == "SUCCESSFUL" and place != end:
+            flows = "flowed_into" in ended.details
+            if ended.code == "SUCCESSFUL" and place != end and not flows:
                 wrong.append(f"{ended.goal_id} was SUCCESSFUL at {place}")
         if state not in {State.IDLE, State.ESTOPPED}:
             wrong.append(f"it ends {state}")
@@ -381,6 +445,28 @@ def follow_of(goal_id: str, start: list[float]) -> messages.Follow:
         timeout_s=1.0,
         path_tolerance=[messages.OFF],
         start=start,
+    )
+
+
+def _rows(goal: Goal) -> np.ndarray[Any, Any]:
+    return np.linspace(*PLACES[goal.motion], ROWS)[:, np.newaxis]
+
+
+def _shared(*tracks: Track) -> tuple[int, ...]:
+    return tuple(map(share, tracks))
+
+
+def _play(goal: Goal, start: list[float]) -> messages.Play:
+    return messages.Play(
+        goal_id=goal.goal_id,
+        motion=goal.motion,
+        speed=1.0,
+        start=start,
+        clock_acceleration=RAMP,
+        path_tolerance=[messages.OFF],
+        goal_tolerance=[messages.OFF],
+        goal_time_s=messages.OFF,
+        passes=Passes(0, ROWS - 1),
     )
 
 
