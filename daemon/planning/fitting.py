@@ -70,6 +70,14 @@ def fitted(
     raise PlanError("\n".join(f"{rows.name}: {violation}" for violation in violations), violations)
 
 
+def is_only_curve_too_fast(
+    rows: MotionRows, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float
+) -> bool:
+    """Whether all that is beyond a limit is the speed of the curve between rows."""
+    _, found = _Fitting(rows, joint_map, settings, max_rate_hz).compared(rows, 1.0)
+    return bool(found) and all(one.between and one.kind == "velocity" for one in found)
+
+
 def _needed(found: Sequence[Violation]) -> float:
     """Return the factor that would fix the worst of the violations that speed helps against."""
     return min((one.speed_factor for one in found if one.speed_factor is not None), default=1.0)

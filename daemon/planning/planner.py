@@ -17,11 +17,12 @@ import numpy as np
 
 from motiond.formats import Motion
 from motiond.formats.model import interpolate
+from motiond.formats.registry import RECORDER
 
 from ..joints import ROUNDING, JointMapError, joint_bounds
 from ..trajectory import Track
 from .columns import MotionRows, better_rate_hz, clipped, frames_per_row, in_columns
-from .fitting import fitted
+from .fitting import fitted, is_only_curve_too_fast
 from .speed_limits import clock_acceleration, max_speed_of
 from .units import unit_doubts
 from .violations import PlanError
@@ -131,6 +132,13 @@ def plan(
     """
     rows = in_columns(motion, joint_map, settings)
     doubts = tuple(unit_doubts(motion, rows, joint_map))
+    # What has followed targets at a limit of velocity has its rows there, and PCHIP is faster between them.
+    if (
+        motion.metadata.get("recorded_by") == RECORDER
+        and settings.interpolation == "cubic"
+        and is_only_curve_too_fast(rows, joint_map, settings, max_rate_hz)
+    ):
+        settings = settings.model_copy(update={"interpolation": "linear"})
     return _planned(rows, joint_map, settings, max_rate_hz, unit_warnings=doubts, speed=speed)
 
 

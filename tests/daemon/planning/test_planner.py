@@ -463,3 +463,35 @@ def test_a_far_time_is_refused_before_memory_is_spent_on_it(frames: int, last_s:
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
         tracemalloc.stop()
+
+
+def at_the_velocity_limit() -> Motion:
+    """To 2.5 rad/s within a tenth of a second, on at it, and back to rest, by setpoints of 200 a second."""
+    speeds = 2.5 * np.clip(np.minimum(np.arange(81), np.arange(80, -1, -1)) / 20, 0.0, 1.0)
+    return motion(np.cumsum(speeds) / 200 - 0.5, 200.0)
+
+
+def test_a_recording_at_a_velocity_limit_is_played_bit_for_bit_and_no_faster_between_its_rows() -> None:
+    filed = at_the_velocity_limit()
+    recorded = replace(filed, metadata={"recorded_by": "motiond"})
+    for on_violation in ("reject", "slow", "clip"):
+        result = planned(recorded, on_violation=on_violation)
+        assert result.positions.tobytes() == filed.positions.tobytes()
+        assert (result.interpolation, result.slowed_to, result.warnings) == ("linear", 1.0, ())
+        assert result.max_speed == pytest.approx(1.0)
+        assert np.abs(result.velocities).max() <= 2.5 * (1.0 + 1e-9)
+
+
+def test_a_file_whose_curve_is_too_fast_between_its_rows_is_refused() -> None:
+    assert "(after frame" in str(refusal(at_the_velocity_limit()))
+
+
+def test_a_recording_whose_rows_are_too_fast_is_refused() -> None:
+    filed = at_the_velocity_limit()
+    too_fast = replace(filed, positions=filed.positions * 1.01, metadata={"recorded_by": "motiond"})
+    assert "its velocity limit is 2.5 rad/s" in str(refusal(too_fast))
+
+
+def test_a_recording_that_keeps_the_limits_keeps_its_curve() -> None:
+    recorded = replace(swing(1.0, 0.2), metadata={"recorded_by": "motiond"})
+    assert planned(recorded).interpolation == "cubic"
