@@ -1,9 +1,10 @@
 """Random plays, beside each other and added, against an oracle of the limits in numpy alone.
 
-No base is faster than its file: between its rows a cubic curve may then bend by a third more than at them,
-which is known (`tests.daemon.invariants.BETWEEN_ROWS`). Nothing of motiond judges here: positions are the
-trace of the simulated actuators, velocities and accelerations their differences, limits those of the
-configuration.
+No base is faster than its file: between its rows a cubic curve may bend by a third more than at them, which
+is known (`tests.daemon.invariants.BETWEEN_ROWS`), and allowed where something has made a base leave its rows
+and nothing is added to the joint. Half of the lives have motions of several rates. Nothing of motiond judges
+here: positions are the trace of the simulated actuators, velocities and accelerations their differences, and
+limits those of the configuration.
 """
 
 from __future__ import annotations
@@ -19,15 +20,23 @@ import numpy as np
 
 from motiond.daemon.api import RequestError
 from motiond.drivers.sim.command_log import read_trace
+from tests.daemon.invariants import BETWEEN_ROWS
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, write_seq
 from tests.virtual import VirtualLoop
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from motiond.daemon.robots.registry import RobotRegistry
 
 LIMITS = {"lower": -1.0, "upper": 1.0, "velocity": 3.0, "acceleration": 20.0}
 VELOCITY, ACCELERATION = 1.000, 1.02
 ACTS = 16
+RATES_HZ = (50.0, 125.0, 200.0, 500.0)
+SLOWS = {"stop one", "pause accepted", "resume accepted", "speed accepted", "seek accepted"}
+"""What may make a base leave its rows; so does what replaces it."""
 DRIVEN = (("shoulder",), ("elbow",), JOINTS)
 
 
@@ -46,7 +55,15 @@ def rig_in(folder: Path) -> Rig:
     return rig
 
 
-def write_motions(rig: Rig, random: np.random.Generator) -> None:
+def rates_of(seed: int) -> Iterator[float]:
+    """Yield the rate of each motion: one of all, or any."""
+    random = np.random.default_rng((seed, 1))
+    rates_hz = RATES_HZ if random.random() < 0.5 else (float(RATE_HZ),)
+    while True:
+        yield float(random.choice(rates_hz))
+
+
+def write_motions(rig: Rig, random: np.random.Generator, rates_hz: Iterator[float]) -> None:
     """Write motions from rest to rest: sums of sines whose slopes vanish at both ends."""
     for number in range(6):
         joints = DRIVEN[number % 3]
@@ -55,9 +72,9 @@ def write_motions(rig: Rig, random: np.random.Generator) -> None:
             2 * np.pi * random.uniform(0.5, 2.5) * at + random.uniform(0, 6)
         )
         rows = random.uniform(-0.5, 0.5, len(joints)) + ease * random.uniform(0.02, 0.4, len(joints))
-        write_seq(rig.folder / "motions" / f"m{number}.seq", rows, joints, RATE_HZ)
+        write_seq(rig.folder / "motions" / f"m{number}.seq", rows, joints, next(rates_hz))
         small = ease * random.uniform(0.01, 0.06, len(joints))
-        write_seq(rig.folder / "motions" / f"idle{number}.seq", small, joints, RATE_HZ)
+        write_seq(rig.folder / "motions" / f"idle{number}.seq", small, joints, next(rates_hz))
 
 
 async def act(registry: RobotRegistry, random: np.random.Generator, goals: list[str]) -> str:
@@ -98,14 +115,54 @@ async def act(registry: RobotRegistry, random: np.random.Generator, goals: list[
     return kind
 
 
-def beyond(positions: np.ndarray[Any, Any], rate_hz: float) -> list[str]:
-    """Return what setpoints that are one tick apart break."""
-    velocities = np.diff(positions, axis=0) * rate_hz
-    accelerations = np.diff(velocities, axis=0) * rate_hz
+class Watch:
+    """When something was added to which joints, and when a base may be between its rows, by what is asked."""
+
+    def __init__(self) -> None:
+        self._asked_s = 0.0
+        self._off_since_s: float | None = None
+        self._added: dict[str, tuple[float, tuple[str, ...]]] = {}
+        self.added: list[tuple[float, float, NDArray[np.bool_]]] = []
+        self.off_rows: list[tuple[float, float]] = []
+
+    def asks(self, now_s: float) -> None:
+        """Note when something is about to be asked for."""
+        self._asked_s = now_s
+
+    def has_asked(self, done: str, goals: list[dict[str, Any]]) -> None:
+        """Note what was asked for, and what plays then."""
+        if done in SLOWS or done.startswith("play"):
+            self._off_since_s = self._asked_s if self._off_since_s is None else self._off_since_s
+        self.look(self._asked_s, goals)
+
+    def look(self, now_s: float, goals: list[dict[str, Any]]) -> None:
+        """Note what plays."""
+        now = {goal["goal_id"]: tuple(goal["joints"]) for goal in goals if goal["additive"]}
+        for goal_id, (since_s, joints) in self._added.items():
+            if goal_id in now:
+                self.added.append((since_s, now_s, np.isin(JOINTS, joints)))
+        self._added = {goal_id: (now_s, joints) for goal_id, joints in now.items()}
+        if not goals and self._off_since_s is not None:
+            self.off_rows.append((self._off_since_s, now_s))
+            self._off_since_s = None
+
+
+def beyond(trace: NDArray[Any], watch: Watch) -> list[str]:
+    """Return what setpoints break, by their differences alone."""
+    is_new = np.append(True, (np.diff(trace["time"]) > 0.0) | np.diff(trace["position"], axis=0).any(axis=1))
+    positions, times = trace["position"][is_new], trace["time"][is_new]
+    periods = np.diff(times)[:, np.newaxis]
+    velocities = np.diff(positions, axis=0) / periods
+    accelerations = np.diff(velocities, axis=0) / ((periods[1:] + periods[:-1]) / 2.0)
+    at, allowed = times[1:-1], np.full(accelerations.shape, LIMITS["acceleration"] * ACCELERATION)
+    for since_s, until_s in watch.off_rows:
+        allowed[(at >= since_s) & (at <= until_s)] = BETWEEN_ROWS * LIMITS["acceleration"] * ACCELERATION
+    for since_s, until_s, joints in watch.added:
+        allowed[np.ix_((at >= since_s) & (at <= until_s), joints)] = LIMITS["acceleration"] * ACCELERATION
     found = {
         "position": np.abs(positions).max() / LIMITS["upper"],
         "velocity": np.abs(velocities).max() / LIMITS["velocity"] / VELOCITY,
-        "acceleration": np.abs(accelerations).max() / LIMITS["acceleration"] / ACCELERATION,
+        "acceleration": (np.abs(accelerations) / allowed).max(),
     }
     return [f"{kind}: {share:.4f} of what is allowed" for kind, share in found.items() if share > 1.0 + 1e-9]
 
@@ -113,20 +170,28 @@ def beyond(positions: np.ndarray[Any, Any], rate_hz: float) -> list[str]:
 async def _lived(seed: int, folder: Path) -> Lived:
     random, goals, done = np.random.default_rng(seed), list[str](), Counter[str]()
     rig = rig_in(folder)
-    write_motions(rig, random)
+    write_motions(rig, random, rates_of(seed))
+    watch, now = Watch(), asyncio.get_running_loop().time
     async with rig.running() as registry:
         await rig.until_state("idle")
         for _ in range(ACTS):
-            done[await act(registry, random, goals)] += 1
+            watch.asks(now())
+            did = await act(registry, random, goals)
+            done[did] += 1
+            watch.has_asked(did, (await ask(registry, "status"))["goals"])
             await asyncio.sleep(float(random.uniform(0.02, 1.2)))
+            watch.look(now(), (await ask(registry, "status"))["goals"])
+        watch.asks(now())
         await ask(registry, "stop")
+        watch.has_asked("stop one", (await ask(registry, "status"))["goals"])
         for goal in goals:
             await rig.result_of(goal)
         await registry.members["arm"].robot.rested()
         await asyncio.sleep(1.0)
     results = Counter(data["goal_id"] for data in rig.reports_on("result"))
-    trace = read_trace(folder / "trace.npy")["position"]
-    problems = beyond(trace, RATE_HZ)
+    watch.look(now(), [])
+    written = read_trace(folder / "trace.npy")
+    trace, problems = written["position"], beyond(written, watch)
     if results != Counter(goals):
         problems.append(f"{len(goals)} goals were accepted, and their results are {[*results.values()]}")
     if (trace[-20:] != trace[-1]).any():
