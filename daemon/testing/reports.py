@@ -68,10 +68,15 @@ class Reports:
         with self._changed:
             if report.subject == "result":
                 self.ends[report.data["goal_id"]] = self._commands(report.robot)
-            elif report.subject == "state" and report.data["state"] == "offline":
+            elif report.subject == "state" and self._goes_off_line(report):
                 self.lost[report.robot] = self._commands(report.robot)
             self._received[report.robot, report.subject].append(report.data)
             self._changed.notify_all()
+
+    def _goes_off_line(self, report: Report) -> bool:
+        """Return whether a robot was on line and is not any more; before, there is no log of commands."""
+        before = self._received[report.robot, "state"][-1:]
+        return report.data["state"] == "offline" and any(state["state"] != "offline" for state in before)
 
     def of(self, robot: str, subject: str) -> list[dict[str, Any]]:
         """Return the data of all reports of a robot on a subject, oldest first."""

@@ -187,6 +187,20 @@ def test_feedback_is_measured_after_all_that_was_sent() -> None:
     assert np.isnan(measured.of("shoulder").effort)
 
 
+def test_a_robot_that_is_not_on_line_yet_has_no_commands_to_count() -> None:
+    """The driver's log appears when it is opened, and the state is reported before."""
+
+    def no_log(robot: str) -> int:
+        raise FileNotFoundError(robot)
+
+    reports = Reports([], no_log)
+    for _ in range(2):
+        report(reports, {"state": "offline"})
+    report(reports, IDLE)
+    assert [state["state"] for state in reports.of("arm", "state")] == ["offline", "offline", "idle"]
+    assert reports.lost == {}
+
+
 def test_feedback_after_a_robot_was_off_line_does_not_wait_for_a_time_before_it() -> None:
     """Virtual time begins anew with the process that drives the robot."""
     sent = np.array([(900.0,)], [("time", float)])
