@@ -1,7 +1,8 @@
 """Inverse dynamics: the efforts that rows of a motion ask of the joints that actuators move.
 
 By MuJoCo's recursive Newton-Euler algorithm (Featherstone, Rigid Body Dynamics Algorithms (2008), 5.3), with
-the dry friction, damping and springs of the description's joints.
+the dry friction, damping and springs of the description's joints. Joints that move no mass have their motors'
+inertia.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Dynamics:
         self._mujoco = load_mujoco(joint_map.robot)
         model, dofs = robot.model, robot.dofs
         self._damping, self._friction = model.dof_damping[dofs], model.dof_frictionloss[dofs]
+        self._armature = model.dof_armature[dofs]
         self._stiffness = model.jnt_stiffness[model.dof_jntid[dofs]]
         self._relaxed = model.qpos_spring[robot.addresses]
         own = np.isfinite(joint_map.transmission.effort_factor)[robot.columns]
@@ -54,9 +56,10 @@ class Dynamics:
         columns, factors = self._robot.columns, self._robot.factors
         places = positions[:, columns] * factors + self._robot.offsets
         speeds = velocities[:, columns] * factors
+        changes = accelerations[:, columns] * factors
         with self._turn:
-            still, whole = self._weigh_and_move(places, speeds, accelerations[:, columns] * factors)
-        moves = whole - still
+            still, whole = self._weigh_and_move(places, speeds, changes)
+        moves = whole - still + self._armature * changes
         still += self._friction * np.sign(speeds) + self._stiffness * (places - self._relaxed)
         loads: Floats = np.stack((still, self._damping * speeds, moves)) @ self._to_loads
         return loads

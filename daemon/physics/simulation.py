@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from motiond.drivers.sim import packed
+from motiond.drivers.sim import ARMATURE, packed
+from motiond.text import listed
 
+from .bodies import weightless_links
 from .extra import PhysicsError, load_mujoco
 from .robot import PhysicalRobot
 from .world import make_world
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from ..joints import JointMap
     from .surroundings import Surrounding
     from .world import World
+
+log = logging.getLogger(__name__)
 
 COMPOSITE, SIMULATED = "composite", "sim"
 MOST_BYTES = 140_000
@@ -35,7 +40,8 @@ def with_physics(
 ) -> dict[str, Any]:
     """Return a driver's options, with the robot's world where `physics` asks for it.
 
-    The bodies of `gravity` are then the world's; its acceleration stays. `kind`: the driver.
+    The bodies of `gravity` are then the world's; its acceleration stays. `kind`: the driver. What has no
+    mass is warned of.
 
     Raises
     ------
@@ -55,6 +61,7 @@ def with_physics(
     load_mujoco(f"{joint_map.robot}: `physics`")
     world = _world(options, model, joint_map, payload)
     PhysicalRobot(world)  # what MuJoCo cannot load is to be known before there is a stream process
+    _warn_of_masses(world, model)
     filled = {key: options[key] for key in options if key not in {"floor", "scene"}}
     filled["physics"] = {"mjcf": _fitting(world), "joints": _moved(world, joint_map)}
     if isinstance(gravity := options.get("gravity"), dict):
@@ -92,6 +99,14 @@ def _world(
         scene=scene and Path(scene),
         needs_masses=True,
     )
+
+
+def _warn_of_masses(world: World, model: RobotModel) -> None:
+    if world.unladen:
+        what = f"joints that move no mass have the inertia of a motor alone, {ARMATURE} kg·m² or kg"
+        log.warning("%s: `physics`: %s: %s", world.robot, what, listed(world.unladen))
+    if names := weightless_links(model):
+        log.warning("%s: `physics`: links without a mass weigh nothing: %s", world.robot, listed(names))
 
 
 def _fitting(world: World) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from lxml import etree
 
+from motiond.drivers.sim import ARMATURE
 from motiond.formats import Mimic, mjcf_document
 
 from ..joints import with_payload
@@ -61,12 +62,15 @@ class World:
         In the document's order. A screw has two.
     surroundings : tuple of Surrounding
         The shapes around the robot.
+    unladen : tuple of str
+        The joints that move no mass. Each has `ARMATURE` instead, the inertia of its motor.
     """
 
     robot: str
     mjcf: str
     joints: tuple[PhysicalJoint, ...]
     surroundings: tuple[Surrounding, ...] = ()
+    unladen: tuple[str, ...] = ()
 
 
 def make_world(
@@ -92,7 +96,7 @@ def make_world(
     workspace : sequence of (str, Shape)
         Shapes with names, in the world's frame; planes have no end. They touch as all others do.
     needs_masses : bool
-        Whether a joint that moves nothing of any mass is refused.
+        Whether a robot is refused none of whose joints moves a mass.
 
     Raises
     ------
@@ -111,18 +115,23 @@ def make_world(
     problems += _wrong_meshes(robot, physical, hulls)
     root, simple = mjcf_document(with_payload(robot, physical, payload) or physical, hulls.points)
     problems += _moving_planes(robot, simple)
-    if needs_masses:
-        problems += _without_mass(joint_map, simple)
+    unladen = _unladen(joint_map, simple)
+    if needs_masses and len(unladen) == len(joint_map.joints):
+        reason, hint = "no link beyond one has a mass", "give links masses, or name a `payload`"
+        problems.append(f"{robot}: no joint moves a mass; {reason}; {hint}")
     if problems:
         raise PhysicsError("\n".join(problems))
     etree.SubElement(root, "option", gravity=f"0 0 -{STANDARD_GRAVITY}")
     _let_pass(root)
+    for joint in root.iter("joint"):
+        if joint.get("name") in unladen:
+            joint.set("armature", str(ARMATURE))
     surroundings = [add_floor(root)] if floor else []
     surroundings += add_scene(root, robot, scene, hulls) if scene else []
     surroundings += add_workspace(root, robot, workspace, hulls)
     ratios = {joint.name: joint.gear_ratio for joint in model.joints}
     joints = tuple(_physical_joints(simple, joint_map, ratios))
-    return World(robot, etree.tostring(root, encoding="unicode"), joints, tuple(surroundings))
+    return World(robot, etree.tostring(root, encoding="unicode"), joints, tuple(surroundings), unladen)
 
 
 def _let_pass(root: Any) -> None:
@@ -240,13 +249,10 @@ def _moving_planes(robot: str, simple: RobotModel) -> Iterator[str]:
             yield f"{robot}: link '{link.name}' has a plane; {reason}; {hint}"
 
 
-def _without_mass(joint_map: JointMap, simple: RobotModel) -> Iterator[str]:
-    """Yield what is wrong with each joint that moves nothing that has a mass."""
+def _unladen(joint_map: JointMap, simple: RobotModel) -> tuple[str, ...]:
+    """Return the joints that move nothing that has a mass."""
     loaded = {joint.name for link in simple.links if link.mass > 0 for joint in _way_down(simple, link.name)}
-    for name in joint_map.joints:
-        if name not in loaded:
-            reason, hint = f"no link beyond '{name}' has one", "give its links masses"
-            yield f"{joint_map.robot}: joint '{name}' moves no mass; {reason}; {hint}"
+    return tuple(name for name in joint_map.joints if name not in loaded)
 
 
 def _way_down(simple: RobotModel, link: str) -> Iterator[Joint]:

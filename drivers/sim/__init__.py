@@ -3,7 +3,7 @@
 from .command_log import read_trace
 from .driver import SimDriver
 from .options import SimOptions
-from .physics import packed
+from .physics import ARMATURE, packed
 from .plant_file import PlantReading, read_plant
 
-__all__ = ["PlantReading", "SimDriver", "SimOptions", "packed", "read_plant", "read_trace"]
+__all__ = ["ARMATURE", "PlantReading", "SimDriver", "SimOptions", "packed", "read_plant", "read_trace"]

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from motiond.text import listed
-
 from ...joints import with_rounding
 from ..violations import Violation
 from .plan_check import PlanFindings, never, whole_rows
@@ -177,17 +175,14 @@ class EffortCheck:
     """Holds efforts to the limits of joints, and their root mean square to what actuators bear for long.
 
     - `dynamics`: of the robot and what it carries
-    - `weightless` (sequence of str): links whose mass nobody knows
+    - `notes` (sequence of str): what is missing from its efforts
     """
 
     name = "effort"
     refuses_unseen = False
 
-    def __init__(self, dynamics: ByPowers, settings: EffortSettings, weightless: Sequence[str] = ()) -> None:
-        names = listed(weightless)
-        self.notes: Sequence[str] = (
-            [f"links without a mass weigh nothing in efforts: {names}"] if names else []
-        )
+    def __init__(self, dynamics: ByPowers, settings: EffortSettings, notes: Sequence[str] = ()) -> None:
+        self.notes = notes
         self._dynamics = dynamics
         self._settings = settings
 

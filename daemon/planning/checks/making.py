@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from motiond.drivers.sim import ARMATURE
 from motiond.text import listed
 
 from ...physics import (
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ...config.robot import RobotSettings
     from ...ipc.messages import CollisionSetup
     from ...joints import JointMap
+    from ...physics import World
     from .plan_check import PlanCheck
 
 
@@ -60,9 +62,17 @@ def _checks(settings: RobotSettings, model: RobotModel | None, joint_map: JointM
             raise PhysicsError(f"{where}: cannot be checked; {problem}; name one with masses, or remove it")
         world = make_world(_without_meshes(model), joint_map, payload=settings.payload, needs_masses=True)
         dynamics = Dynamics(PhysicalRobot(world), joint_map)
-        yield EffortCheck(dynamics, settings.effort, weightless_links(model))
+        yield EffortCheck(dynamics, settings.effort, [*_of_masses(world, model)])
     if settings.collision is not None:
         yield _collision_check(settings.collision, model, joint_map)
+
+
+def _of_masses(world: World, model: RobotModel) -> Iterator[str]:
+    """Yield what weighs nothing in efforts."""
+    if names := listed(weightless_links(model)):
+        yield f"links without a mass weigh nothing in efforts: {names}"
+    if names := listed(world.unladen):
+        yield f"joints that move no mass take {ARMATURE} kg·m² or kg times their acceleration alone: {names}"
 
 
 def _collision_check(

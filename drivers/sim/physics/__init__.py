@@ -11,6 +11,6 @@ from __future__ import annotations
 from .options import WorldOptions, packed
 from .plant import PhysicalPlant
 from .refusals import refuse_what_no_world_has
-from .world import World
+from .world import ARMATURE, World
 
-__all__ = ["PhysicalPlant", "World", "WorldOptions", "packed", "refuse_what_no_world_has"]
+__all__ = ["ARMATURE", "PhysicalPlant", "World", "WorldOptions", "packed", "refuse_what_no_world_has"]

@@ -74,6 +74,17 @@ def test_what_is_carried_hangs_on_too() -> None:
     np.testing.assert_allclose(of_one(hanging, payload=payload) - of_one(hanging), more, rtol=0, atol=1e-8)
 
 
+def test_a_joint_that_moves_no_mass_takes_the_inertia_of_its_motor() -> None:
+    hanging = one_joint("revolute", (0, 1, 0), (0, 0, -0.5))
+    free = (Coordinate("flange"),)
+    flange = replace(hanging.joints[0], name="flange", parent="body", child="tool", coordinates=free)
+    model = replace(hanging, joints=(*hanging.joints, flange), links=(*hanging.links, Link("tool")))
+    rows = np.stack((AT, AT[::-1])).transpose(2, 1, 0)
+    found = efforts(model, build_joint_map("one", model, {}), *rows)
+    np.testing.assert_allclose(found[:, 0], of_one(hanging), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(found[:, 1], 0.01 * AT[::-1, 2], rtol=0, atol=1e-5)
+
+
 def test_behind_a_gear_positions_are_smaller_and_so_is_the_effort() -> None:
     hanging = one_joint("revolute", (0, 1, 0), (0, 0, -0.5))
     joint = replace(hanging.joints[0], gear_ratio=-4.0, coordinates=(Coordinate("joint"),))

@@ -240,11 +240,42 @@ def test_without_mujoco_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytes
     )
 
 
-def test_joints_that_move_no_mass_are_refused(tmp_path: Path) -> None:
+def test_a_robot_that_moves_no_mass_is_refused(tmp_path: Path) -> None:
     picker = str(GOOD / "urdf" / "picker.urdf")
-    assert refused(tmp_path, model=picker, joints={}).splitlines()[0] == (
-        "arm: joint 'shoulder' moves no mass; no link beyond 'shoulder' has one; give its links masses"
+    assert refused(tmp_path, model=picker, joints={}) == (
+        "arm: no joint moves a mass; no link beyond one has a mass; give links masses, or name a `payload`"
     )
+
+
+BARE = """<robot version="1.5.0">
+  <actuator type="X5-4"/><bracket type="X5LightRight"/><actuator type="X5-4"/>
+  <link type="X5" extension="0.2" twist="0"/><actuator type="X5-1"/>
+</robot>
+"""
+
+
+def test_a_bare_flange_behind_the_last_joint_plays_and_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "bare.hrdf").write_text(BARE)
+    names = ["actuator1", "actuator2", "actuator3"]
+    turns = 0.3 * (1 - np.cos(np.linspace(0, 2 * np.pi, 301)))
+    rows = [f"{number / 100},{turn},{turn},{turn}" for number, turn in enumerate(turns)]
+    (tmp_path / "turn.csv").write_text("\n".join([",".join(["time", *names]), *rows]) + "\n")
+    joints = {name: {"limits": LIMITS} for name in names}
+    run = play(configured(tmp_path, model="bare.hrdf", joints=joints, motions=["turn.csv"]), "turn")
+    assert run.result["code"] == "SUCCESSFUL"
+    error = traced(run, "feedback_position") - traced(run, "reference_position")
+    assert 1e-4 < np.abs(error).max() < 5e-3
+    what = "joints that move no mass have the inertia of a motor alone, 0.01 kg·m² or kg"
+    assert caplog.messages == [f"arm: `physics`: {what}: actuator3"]
+
+
+def test_links_that_can_be_seen_and_have_no_mass_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    picker = load_robot(GOOD / "urdf" / "picker.urdf")
+    known = (link if link.name == "upper" else replace(link, mass=0.5) for link in picker.links)
+    driver_of(replace(picker, links=tuple(known)), {})
+    assert caplog.messages == ["robot: `physics`: links without a mass weigh nothing: upper"]
 
 
 def test_a_check_makes_the_world_and_has_nothing_to_say_of_a_good_one(tmp_path: Path) -> None:

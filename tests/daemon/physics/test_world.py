@@ -303,18 +303,29 @@ def test_a_plane_that_moves_is_refused() -> None:
     assert refusal_of(Link("", 1.0, shapes=(Shape("plane", (1, 1)),))) == message
 
 
-def test_joints_beyond_which_nothing_has_a_mass_are_refused_where_masses_matter() -> None:
-    model = chain(joint_of("a", "revolute"), joint_of("b", "revolute"), joint_of("c", "revolute"))
-    base, heavy, *light = model.links
-    model = replace(model, links=(base, heavy, *(replace(link, mass=0.0) for link in light)))
+def with_masses(*masses: float) -> RobotModel:
+    model = chain(*(joint_of(name, "revolute") for name in "abc"[: len(masses) - 1]))
+    links = (replace(link, mass=mass) for link, mass in zip(model.links, masses, strict=True))
+    return replace(model, links=tuple(links))
+
+
+def test_joints_beyond_which_nothing_has_a_mass_have_the_inertia_of_a_motor() -> None:
+    model = with_masses(1.0, 1.0, 0.0, 0.0)
+    world = make_world(model, build_joint_map("arm", model, {}), needs_masses=True)
+    assert world.unladen == ("b", "c")
+    assert PhysicalRobot(world).model.dof_armature.tolist() == [0.0, 0.01, 0.01]
+
+
+def test_a_robot_none_of_whose_joints_moves_a_mass_is_refused_where_masses_matter() -> None:
+    model = with_masses(1.0, 0.0, 0.0)
     joint_map = build_joint_map("arm", model, {})
     make_world(model, joint_map)
     with pytest.raises(PhysicsError) as caught:
         make_world(model, joint_map, needs_masses=True)
     assert str(caught.value) == (
-        "arm: joint 'b' moves no mass; no link beyond 'b' has one; give its links masses\n"
-        "arm: joint 'c' moves no mass; no link beyond 'c' has one; give its links masses"
+        "arm: no joint moves a mass; no link beyond one has a mass; give links masses, or name a `payload`"
     )
+    assert make_world(model, joint_map, payload=PayloadSettings(frame="link1", mass=1.0), needs_masses=True)
 
 
 def geoms_of(model: RobotModel) -> list[tuple[str, str]]:

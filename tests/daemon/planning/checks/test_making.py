@@ -189,13 +189,22 @@ def test_a_shape_of_the_workspace_has_no_name_of_a_link(tmp_path: Path) -> None:
     )
 
 
-def test_efforts_of_a_joint_that_moves_no_mass_are_refused(tmp_path: Path) -> None:
+def test_joints_that_move_no_mass_are_named(tmp_path: Path) -> None:
+    (check,) = made(tmp_path / "arm.urdf", urdf("", MASS, ""), effort={})
+    assert check.notes == [
+        "joints that move no mass take 0.01 kg·m² or kg times their acceleration alone: j1"
+    ]
+    payload = {"frame": "c", "mass": 1.0}
+    (check,) = made(tmp_path / "arm.urdf", urdf("", MASS, ""), effort={}, payload=payload)
+    assert check.notes == []
+
+
+def test_efforts_of_a_robot_that_moves_no_mass_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PhysicsError) as caught:
-        made(tmp_path / "arm.urdf", urdf("", MASS, ""), effort={})
+        made(tmp_path / "arm.urdf", urdf(MASS, "", ""), effort={})
     assert str(caught.value) == (
-        "arm: joint 'j1' moves no mass; no link beyond 'j1' has one; give its links masses"
+        "arm: no joint moves a mass; no link beyond one has a mass; give links masses, or name a `payload`"
     )
-    assert made(tmp_path / "arm.urdf", urdf("", MASS, ""), effort={}, payload={"frame": "c", "mass": 1.0})
 
 
 def test_links_whose_mass_is_not_known_are_named(tmp_path: Path) -> None:
