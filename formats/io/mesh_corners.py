@@ -15,7 +15,6 @@ import numpy as np
 
 from ..errors import BadText, Problems
 from .mesh_file import STL_HEAD_BYTES, STL_TRIANGLE_BYTES, open_mesh
-from .xml.tree import parse_xml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,6 +90,8 @@ def _moved(pose: Floats, points: Floats) -> Floats:
 
 
 def _collada(data: bytes) -> Floats:
+    from .xml.tree import parse_xml  # noqa: PLC0415 - whoever reads no COLLADA needs no XML
+
     root = parse_xml(data, Problems(""), long_texts=True, free_prefixes=True)
     unit = root.find("asset/unit")
     scale = float(unit.get("meter", "1")) if unit is not None else 1.0
