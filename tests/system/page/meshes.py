@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import struct
 from itertools import pairwise
@@ -23,6 +22,10 @@ CORNERS *= np.array(SIZE, dtype="<f4")
 SIDES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
 TRIANGLES = np.array([(a, b, c) for a, *rest in SIDES for b, c in pairwise(rest)], dtype="<u2")
 """A block, of another length along each axis, so that it is seen when it is turned."""
+WHITE_PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAAAAABX3VL4AAAADklEQVR4nGP4/5/h/38AC/oD/eAlihAAAAAASUVORK5CYII="
+)
+"""A picture of 2 by 2 pixels."""
 
 LAMP = (
     '<library_lights><light id="lamp"><technique_common><point><color>9 9 9</color></point>'
@@ -87,11 +90,7 @@ def dae(
 
 def gltf(*, is_binary: bool) -> bytes:
     """Return the cube with a picture on it, whose numbers and picture are in the file."""
-    import matplotlib.image  # noqa: PLC0415 - a fifth of what every worker would load to collect the tests
-
-    picture = io.BytesIO()
-    matplotlib.image.imsave(picture, np.ones((2, 2, 3)), format="png")
-    parts = [CORNERS.tobytes(), TRIANGLES.tobytes(), np.zeros((8, 2), "<f4").tobytes(), picture.getvalue()]
+    parts = [CORNERS.tobytes(), TRIANGLES.tobytes(), np.zeros((8, 2), "<f4").tobytes(), WHITE_PNG]
     parts = [part + bytes(-len(part) % 4) for part in parts]
     data = b"".join(parts)
     begins = np.cumsum([0, *map(len, parts)]).tolist()
