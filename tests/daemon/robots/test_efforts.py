@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from motiond.text import rounded_down
 from tests.daemon.rig import Rig, ask, refused, write_seq
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ async def test_a_speed_that_actuators_could_not_bear_is_refused(rig: Rig) -> Non
         await rig.until_state("idle")
         listed = {one["name"]: one for one in rig.reports_on("motions")[-1]["motions"]}
         fastest = listed["lift"]["max_speed"]
-        code, message = await refused(registry, "play", motion="lift", speed=round(fastest + 0.1, 3))
+        asked = round(fastest + 0.1, 3)
+        code, message = await refused(registry, "play", motion="lift", speed=asked)
     assert code == "INVALID_MOTION"
-    assert message.endswith(f"joint 'shoulder' allows {fastest:.3g}; lower the speed")
+    allowed = rounded_down(fastest)
+    assert message == f"lift: speed {asked:g} is too fast; joint 'shoulder' allows {allowed}; lower the speed"
