@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parents[3] / "docs" / "client.md"
 PLAYING = """
-import sys, motiond.client
+import signal, sys, motiond.client
+signal.signal(signal.SIGINT, signal.default_int_handler)
 with motiond.client.sync.connect(config=sys.argv[1]) as daemon:
     print("connected", file=sys.stderr, flush=True)
     daemon.robot("arm").play("long")
 """
+"""It heeds Ctrl-C also below a shell that ignores it, as one does for what it runs in the background."""
 
 
 @pytest.fixture(scope="module")
