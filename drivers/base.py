@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float64]
+    Counts: TypeAlias = NDArray[np.int64]
     Booleans: TypeAlias = NDArray[np.bool_]
 
 
@@ -203,6 +204,40 @@ class ActuatorState:
         self.temperature_c, self.voltage_v, self.torque, self.stamp_s = self.values[3:]
 
 
+class ErrorCounts:
+    """How often something went wrong with each actuator since the driver was made; a driver adds in place.
+
+    Parameters
+    ----------
+    count : int
+        How many actuators there are.
+
+    Attributes
+    ----------
+    values : ndarray, shape (4, actuators)
+        All of the following, which are views of its rows, in the order of `NAMES`.
+    missed : ndarray, shape (actuators,)
+        Questions without a sound answer in time.
+    damaged : ndarray, shape (actuators,)
+        Answers with a wrong checksum or length; they count as missed as well.
+    reported : ndarray, shape (actuators,)
+        Errors that the actuator reported of itself, each once when it begins.
+    restarts : ndarray, shape (actuators,)
+        How often it restarted by itself.
+    """
+
+    NAMES: ClassVar = ("missed", "damaged", "reported", "restarts")
+    __slots__ = ("damaged", "missed", "reported", "restarts", "values")
+    missed: Counts
+    damaged: Counts
+    reported: Counts
+    restarts: Counts
+
+    def __init__(self, count: int) -> None:
+        self.values: Counts = np.zeros((len(self.NAMES), count), np.int64)
+        self.missed, self.damaged, self.reported, self.restarts = self.values
+
+
 class ActuatorCommand:
     """One setpoint for all actuators; NaN leaves that quantity of that actuator uncommanded.
 
@@ -275,6 +310,7 @@ class Driver(ABC):
         self.now = now
         self.warnings: list[str] = []
         self.notices: deque[str] = deque(maxlen=MOST_NOTICES)
+        self._errors = ErrorCounts(len(self.actuators))
         self._refuse_bad_names()
 
     def _refuse_bad_names(self) -> None:
@@ -306,6 +342,14 @@ class Driver(ABC):
         default nothing is known.
         """
         return ActuatorLimits.none(len(self.actuators))
+
+    @property
+    def errors(self) -> ErrorCounts:
+        """How often something went wrong with each actuator since the driver was made, also while closed.
+
+        Read about once a second. A driver adds to the arrays in place; by default nothing is counted.
+        """
+        return self._errors
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -453,6 +497,37 @@ class Driver(ABC):
             restarted.
         """
         self.refuse_reboot(actuators)
+
+    def refuse_clear(self, actuators: Sequence[str]) -> None:
+        """Refuse to clear errors of actuators that keep them; known before `open`. By default all do.
+
+        Raises
+        ------
+        DriverConfigError
+            With the reason, and with what makes the errors go instead.
+        """
+        names = ", ".join(actuators)
+        problem, reason = f"cannot clear errors of {names}", "its actuators take no such command"
+        try:
+            self.refuse_reboot(actuators)
+        except DriverConfigError as error:
+            hint = error.hint
+        else:
+            hint = f"restart them: `motiond reboot ROBOT {' '.join(actuators)}`"
+        raise DriverConfigError(type(self).__name__, problem, reason, hint)
+
+    def clear(self, actuators: Sequence[str]) -> None:
+        """Clear errors that actuators keep, without a restart; their torque is off then.
+
+        Called at rest, also while the driver is not open; it then opens what it needs, and closes that.
+
+        Raises
+        ------
+        DriverError
+            If one of them carries a load, so that it would drop, does not answer, or keeps its error; in the
+            first case none is cleared.
+        """
+        self.refuse_clear(actuators)
 
     def verify(self) -> None:  # noqa: B027 - it is optional
         """Find out now whether all actuators hold and take setpoints; called with torque on, at rest.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..base import Floats
+    from ..base import ErrorCounts, Floats
 
     Make: TypeAlias = Callable[[str, Mapping[str, Any], Sequence[str], Callable[[], float]], Driver]
 
@@ -285,6 +285,13 @@ class CompositeDriver(Driver):
             part.driver.limits.spread(part.places, count, f"part {part.name}: ") for part in self._parts
         )
 
+    @property
+    def errors(self) -> ErrorCounts:
+        """Those of all parts."""
+        for part in self._parts:
+            self._errors.values[:, part.places] = part.driver.errors.values
+        return self._errors
+
     def rehearse(self) -> tuple[str, ...]:
         """Read the files of all parts; one error has all that is wrong."""
         warnings: list[str] = []
@@ -417,6 +424,16 @@ class CompositeDriver(Driver):
         """Restart actuators in their parts; the others are left alone."""
         for part, names in self._parts_of(actuators):
             part.driver.reboot(names)
+
+    def refuse_clear(self, actuators: Sequence[str]) -> None:
+        """Refuse as the parts of these actuators do."""
+        for part, names in self._parts_of(actuators):
+            part.driver.refuse_clear(names)
+
+    def clear(self, actuators: Sequence[str]) -> None:
+        """Clear errors of actuators in their parts; the others are left alone."""
+        for part, names in self._parts_of(actuators):
+            part.driver.clear(names)
 
     def _parts_of(self, actuators: Sequence[str]) -> Iterator[tuple[_Part, list[str]]]:
         """Yield the parts that have some actuators, with those that each has."""

@@ -25,13 +25,14 @@ from ..base import (
     DriverConfigError,
     DriverError,
     DriverTimeout,
+    ErrorCounts,
     LifetimeExpired,
 )
 from ..limits import KINDS
 from .rig import TICK_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from ..base import Driver, Floats
     from ..limits import ActuatorLimits
@@ -576,6 +577,40 @@ class FailureContract:
         driver.open()
 
 
+class ErrorsContract:
+    """What a driver counts of its actuators' errors, and whether it can clear or restart them."""
+
+    def test_counts_errors_of_each_actuator_and_goes_on_when_it_is_opened_again(
+        self, rig: Rig, driver: Driver
+    ) -> None:
+        assert driver.errors.values.shape == (len(ErrorCounts.NAMES), len(rig.actuators))
+        driver.enable()
+        rig.silence(driver)
+        play_until_it_fails(rig, driver)
+        counted = driver.errors.values.copy()
+        assert (counted >= 0).all()
+        driver.close()
+        assert (driver.errors.values >= counted).all()
+
+    @pytest.mark.parametrize("act", ["reboot", "clear"])
+    def test_says_before_it_is_open_what_it_cannot_do_about_errors(self, rig: Rig, act: str) -> None:
+        driver, names = rig.make(), rig.actuators[:1]
+        refusal = refusal_of(getattr(driver, f"refuse_{act}"), names)
+        if not refusal:
+            pytest.skip(f"{type(driver).__name__} can {act} its actuators")
+        assert names[0] in refusal
+        assert refusal_of(getattr(driver, act), names) == refusal
+
+
+def refusal_of(call: Callable[[Sequence[str]], None], names: Sequence[str]) -> str:
+    """Return why a driver refuses to do something with actuators; '' where it does not."""
+    try:
+        call(names)
+    except DriverConfigError as error:
+        return str(error)
+    return ""
+
+
 class DriverContract(
     LifecycleContract,
     LimitsContract,
@@ -584,6 +619,7 @@ class DriverContract(
     MotionContract,
     GuidingContract,
     FailureContract,
+    ErrorsContract,
 ):
     """The contract's tests; a subclass adds the fixture `rig`."""
 

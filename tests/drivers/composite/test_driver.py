@@ -385,6 +385,43 @@ def test_restarts_go_to_the_parts_that_have_the_actuators(robot: Robot, monkeypa
     assert sorted(restarted) == ["elbow", "finger", "shoulder"]
 
 
+def test_errors_are_cleared_in_the_parts_that_have_the_actuators(robot: Robot, monkeypatch: Any) -> None:
+    driver = robot.make()
+    cleared: list[str] = []
+    monkeypatch.setattr(FragileSim, "clear", lambda _, names: cleared.extend(names))
+    driver.clear(["elbow"])
+    assert cleared == ["elbow"]
+    driver.clear(["finger", "shoulder"])
+    assert sorted(cleared) == ["elbow", "finger", "shoulder"]
+
+
+def test_counts_of_errors_come_from_the_parts_of_the_actuators(robot: Robot) -> None:
+    driver = robot.open()
+    robot.sims["arm"].errors.missed[1] += 2
+    robot.sims["hand"].errors.restarts[0] += 1
+    counted = driver.errors
+    of = {name: place for place, name in enumerate(driver.actuators)}
+    assert (counted.missed[of["elbow"]], counted.restarts[of["finger"]]) == (2, 1)
+    assert counted.values.sum() == 3
+
+
+def test_what_can_neither_clear_errors_nor_restart_needs_its_power_switched() -> None:
+    sim = make_driver("sim", {}, ACTUATORS)
+    assert message_of(DriverConfigError, sim.refuse_clear, ["elbow", "finger"]) == (
+        "SimDriver: cannot clear errors of elbow, finger; its actuators take no such command; "
+        "switch their power off and on"
+    )
+
+
+def test_what_only_restarts_is_restarted_to_clear_its_errors() -> None:
+    port = {"port": "/dev/ttyUSB9", "baud_rate": 1_000_000, "ids": {"finger": 1}}
+    hand = make_driver("dynamixel", {"ports": [port]}, ["finger"])
+    assert message_of(DriverConfigError, hand.clear, ["finger"]) == (
+        "DynamixelDriver: cannot clear errors of finger; its actuators take no such command; "
+        "restart them: `motiond reboot ROBOT finger`"
+    )
+
+
 def test_a_composite_refuses_a_restart_that_one_of_its_parts_refuses() -> None:
     port = {"port": "/dev/ttyUSB9", "baud_rate": 1_000_000, "ids": {"finger": 1}}
     parts = {"arm": ARM, "hand": {"type": "dynamixel", "actuators": ["finger"], "ports": [port]}}
