@@ -376,7 +376,7 @@ class _Joints:
             coordinate = joint.coordinates[0]
             limits.lower[column], limits.upper[column] = coordinate.lower, coordinate.upper
             limits.velocity[column] = coordinate.velocity_limit
-            limits.effort[column] = coordinate.effort_limit
+            limits.effort[column] = coordinate.effort_limit or np.inf  # 0 stands where it was left open
         for column, (name, settings) in enumerate(self.settings.items()):
             for kind, value in settings.limits.model_dump(exclude_none=True).items():
                 self._narrow(name, kind, getattr(limits, kind)[column : column + 1], value)

@@ -1,8 +1,8 @@
 """How near a robot's links come to each other, and to what stands around it.
 
 Distances are those of MuJoCo (`mj_geomDistance`), negative where two shapes are in each other; meshes count
-with their convex hulls. Left out are links with no joint or one between them, links that touch always, or
-where the description begins, and what the caller ignores.
+with their convex hulls. Left out are links with no joint or one between them, links that touch in each of
+many random postures, and what the caller ignores.
 
 How much a distance may change is bounded (`weights`): while a joint turns by an angle, no point of a shape
 moves in the frame of the other by more than that times its distance from the joint's axis, and a distance,
@@ -12,7 +12,6 @@ the shape's farthest corner, whatever other joints do; of the two shapes, the ne
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from ..joints import JointMap
     from .world import World
 
-POSTURES, ALWAYS = 1000, 0.95
-"""Links that touch in more than this share of so many random postures are taken to touch always."""
+POSTURES = 1000
+"""Links that touch in each of so many random postures touch always."""
 FAR_M = 100.0
 """Of two shapes that are further apart, this is taken for the distance."""
 LONGEST_M = 2.0
@@ -83,7 +82,7 @@ class Clearance:
     ----------
     world : World
     touching : tuple of (str, str)
-        Links that were found to touch always, or where the description begins.
+        Links that were found to touch always.
     first, second : ndarray of int, shape (pairs,)
         The shapes of each pair.
     links : list of (str, str)
@@ -187,28 +186,29 @@ class Clearance:
         return weights
 
     def _found_touching(self, joint_map: JointMap) -> tuple[tuple[str, str], ...]:
-        """Return the links that touch where the description begins, or in nearly all random postures."""
-        look, misses, most = self.look(), Counter[tuple[str, str]](), POSTURES * (1.0 - ALWAYS)
-        around = (self.model.geom_bodyid[self.first] == WORLD) | (
-            self.model.geom_bodyid[self.second] == WORLD
-        )
-        open_pairs = dict.fromkeys(
-            name for name, is_around in zip(self.links, around, strict=True) if not is_around
-        )
-        pairs_of: dict[tuple[str, str], list[int]] = {}
-        for pair, name in enumerate(self.links):
-            pairs_of.setdefault(name, []).append(pair)
-        look.place(joint_map.initial)
-        found = [name for name in open_pairs if look.touch(pairs_of[name])]
+        """Return the links that touch in each of many postures."""
+        look, pairs_of = self.look(), self._pairs_of_links()
         for posture in _random_postures(joint_map):
-            if not open_pairs:
+            if not pairs_of:
                 break
             look.place(posture)
-            for name in [*open_pairs]:
-                misses[name] += not look.touch(pairs_of[name])
-                if misses[name] > most:
-                    del open_pairs[name]
-        return tuple(dict.fromkeys((*found, *open_pairs)))
+            pairs_of = {links: pairs for links, pairs in pairs_of.items() if look.touch(pairs)}
+        return tuple(pairs_of)
+
+    def _pairs_of_links(self) -> dict[tuple[str, str], list[int]]:
+        """Return the numbers of pairs by their links, but of those with what stands around."""
+        bodies, found = self.model.geom_bodyid, dict[tuple[str, str], list[int]]()
+        around = (bodies[self.first] == WORLD) | (bodies[self.second] == WORLD)
+        for pair in np.flatnonzero(~around).tolist():
+            found.setdefault(self.links[pair], []).append(pair)
+        return found
+
+    def near(self, positions: Floats, margin_m: float) -> tuple[tuple[str, str], ...]:
+        """Return what is nearer than a margin in a posture, shape (joints,), by its names."""
+        look, pairs = self.look(), np.arange(len(self.links))
+        look.place(positions)
+        near = [pair for pair in pairs[look.gaps(pairs) < margin_m] if look.distance(pair) < margin_m]
+        return tuple(dict.fromkeys(self.links[pair] for pair in near))
 
 
 class Look:

@@ -26,8 +26,10 @@ from .checks import (
     PlanFindings,
     checked,
     checked_plan,
+    checked_pose,
     collision_of,
     make_checks,
+    pose_problems,
     range_of,
 )
 from .columns import FREE_RATE_HZ, FURTHEST
@@ -82,6 +84,7 @@ __all__ = [
     "at_rate",
     "checked",
     "checked_plan",
+    "checked_pose",
     "clock_acceleration",
     "clock_acceleration_of",
     "collision_of",
@@ -103,6 +106,7 @@ __all__ = [
     "plan_playback",
     "plan_pose",
     "plan_sequence",
+    "pose_problems",
     "preview",
     "range_of",
     "read_markers",

@@ -56,6 +56,7 @@ def plan_approach(
     *,
     rate_hz: float,
     from_beyond: bool = False,
+    speed: float = 1.0,
 ) -> Track:
     """Plan the way to a row of a motion.
 
@@ -73,6 +74,8 @@ def plan_approach(
     from_beyond : bool
         Whether joints may be far outside their limits at the start. Then the way has `FROM_BEYOND` of the
         bounds; those joints move towards their range alone, as each joint stays between its two ends.
+    speed : float
+        From above 0 to 1: at which share of its speed it goes.
 
     Returns
     -------
@@ -91,6 +94,10 @@ def plan_approach(
     if from_beyond:
         kinds = ("velocity", "acceleration", "jerk")
         bounds = replace(bounds, **{kind: FROM_BEYOND * getattr(bounds, kind) for kind in kinds})
+    if speed < 1.0:
+        velocity = speed * np.minimum(bounds.velocity, joint_map.limits.velocity)
+        acceleration = speed**2 * np.minimum(bounds.acceleration, joint_map.limits.acceleration)
+        bounds = replace(bounds, velocity=velocity, acceleration=acceleration, jerk=speed**3 * bounds.jerk)
     rows, velocities = _rows(start, target, driven, joint_map, bounds, rate_hz=rate_hz)
     longest_s, takes_s = settings.approach.longest_s, len(rows) / rate_hz
     if longest_s is not None and takes_s > longest_s:

@@ -29,7 +29,7 @@ from ..joints import (
     with_stops,
 )
 from ..physics import with_physics
-from ..planning import MotionLibrary, MotionReader, collision_of, make_checks
+from ..planning import MotionLibrary, MotionReader, collision_of, make_checks, pose_problems
 from ..trajectory import FULL_RAMP
 from .gamepad import GamepadFile
 from .member import Member
@@ -137,7 +137,8 @@ def _make_library(
     narrowed = joint_map.within(driver.limits)
     bounds = joint_bounds(narrowed, robot)
     warnings = missing_limits(narrowed), never_fails(narrowed, bounds), has_ends(joint_map, narrowed)
-    for warning in filter(None, warnings):
+    odd = (warning for check in checks for warning in check.warnings)
+    for warning in (*filter(None, warnings), *odd, *pose_problems(narrowed, robot, checks)):
         log.warning("%s: %s", name, warning)
     return MotionLibrary(
         narrowed,

@@ -9,7 +9,7 @@ import logging
 import math
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from ..joints import (
     with_payload,
 )
 from ..physics import with_physics
-from ..planning import MotionLibrary, PlanError, checked_plan, make_checks, unnoticed
+from ..planning import MotionLibrary, PlanError, checked_plan, checked_pose, make_checks, unnoticed
 from ..recording import refuse_unwritable
 from .batch import for_each_file
 
@@ -57,7 +57,7 @@ DEFAULTS = ReadOptions()
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One motion on one robot."""
+    """One motion on one robot, or one of its poses."""
 
     robot: str
     motion: str
@@ -68,6 +68,7 @@ class Finding:
     violations: tuple[Violation, ...] = ()  # those of the problems that are limits
     warnings: tuple[str, ...] = ()
     physics: Mapping[str, Any] = field(default_factory=dict)  # what checks of the robot's body have found
+    kind: Literal["motion", "pose"] = "motion"
 
     def payload(self) -> dict[str, Any]:
         """Return the finding JSON-ready."""
@@ -102,7 +103,10 @@ def check_motions(
             report(f"{name}: {line}")
         if warning := _of_recordings(name, settings.robots[name].recording):
             report(f"{name}: warning: {warning}")
-        for line in (*_of_turns(*made[name][:2]), *(note for one in made[name][2] for note in one.notes)):
+        checks = made[name][2]
+        notes = (note for one in checks for note in one.notes)
+        warnings = (f"warning: {warning}" for one in checks for warning in one.warnings)
+        for line in (*_of_turns(*made[name][:2]), *notes, *warnings):
             report(f"{name}: {line}")
     return [
         finding
@@ -186,7 +190,22 @@ def _check_robot(
         finding = _finding(name, entry) if entry else Finding(name, motion, "", 0.0, None, (unknown,))
         still = unnoticed(entry.plan, joint_map, robot, bounds) if entry and entry.plan else ""
         findings.append(replace(finding, warnings=(*finding.warnings, still)) if still else finding)
+    if not names:
+        findings += [one for one in _poses(joint_map, robot, checks) if checks or one.problems]
     return _warned(findings, joint_map, bounds)
+
+
+def _poses(joint_map: JointMap, robot: RobotSettings, checks: Sequence[PlanCheck]) -> Iterator[Finding]:
+    """Yield what is found of each posture of a configuration."""
+    for pose, positions in robot.poses.items():
+        found = partial(Finding, joint_map.robot, f"pose {pose}", "", 0.0, None, kind="pose")
+        try:
+            planned = checked_pose(f"pose {pose}", positions, joint_map, robot, checks)
+        except (PlanError, JointMapError) as error:
+            violations, physics = getattr(error, "violations", ()), getattr(error, "physics", {})
+            yield found(tuple(str(error).splitlines()), violations, physics=physics)
+        else:
+            yield found(warnings=planned.warnings, physics=planned.physics)
 
 
 def _warned(findings: list[Finding], joint_map: JointMap, bounds: JointBounds | None = None) -> list[Finding]:
@@ -199,7 +218,7 @@ def _warned(findings: list[Finding], joint_map: JointMap, bounds: JointBounds | 
 
 def nothing_to_check(settings: Settings, findings: Sequence[Finding]) -> list[str]:
     """Return a line for each robot that has no motions."""
-    checked = {finding.robot for finding in findings}
+    checked = {finding.robot for finding in findings if finding.kind == "motion"}
     return [
         f"{name}: nothing to check; {_without_motions(robot)}"
         for name, robot in settings.robots.items()

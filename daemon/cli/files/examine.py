@@ -133,24 +133,32 @@ def print_findings(findings: "list[Finding]") -> None:
         motion = finding.motion
         if of_name[finding.robot, motion] > 1:
             motion += f" ({printable(finding.file)})"
+        if finding.kind == "pose" and not finding.problems:
+            typer.echo(f"{finding.robot}: {motion}: ok")
         if finding.max_speed is not None:
             speed = f"speed up to {rounded_down(finding.max_speed)}"
             typer.echo(f"{finding.robot}: {motion}: ok; {finding.duration_s:g} s, {speed}")
+        is_held = finding.kind == "pose"
         if nearest := finding.physics.get("nearest"):
-            typer.echo(f"{finding.robot}: {motion}: {_nearest_of(nearest)}")
+            typer.echo(f"{finding.robot}: {motion}: {_nearest_of(nearest, is_held=is_held)}")
         for joint in finding.physics.get("effort", {}).get("joints", ()):
-            typer.echo(f"{finding.robot}: {motion}: {_effort_of(joint)}")
+            typer.echo(f"{finding.robot}: {motion}: {_effort_of(joint, is_held=is_held)}")
         for line in (*finding.problems, *(f"warning: {warning}" for warning in finding.warnings)):
             typer.echo(f"{finding.robot}: {line.replace(f'{finding.motion}: ', f'{motion}: ', 1)}")
 
 
-def _nearest_of(nearest: "NearestLinks") -> str:
+def _nearest_of(nearest: "NearestLinks", *, is_held: bool) -> str:
     one, other = nearest["links"]
-    return f"nearest: {one} and {other}, {1e3 * nearest['distance_m']:.3g} mm at {nearest['time']:g} s"
+    when = "" if is_held else f" at {nearest['time']:g} s"
+    return f"nearest: {one} and {other}, {1e3 * nearest['distance_m']:.3g} mm{when}"
 
 
-def _effort_of(joint: "JointEffort") -> str:
+def _effort_of(joint: "JointEffort", *, is_held: bool) -> str:
     unit, limit, continuous = joint["unit"], joint["limit"], joint["continuous"]
-    peak = f"peak {joint['peak']:g} {unit}" + (f" of {limit:g}" if limit is not None else "")
-    rms = f"RMS {joint['rms']:g} {unit}" + (f" of {continuous:g}" if continuous is not None else "")
-    return f"effort of {joint['joint']}: {peak} at {joint['time']:g} s, {rms}"
+    of_limit = f" of {limit:g}" if limit is not None else ""
+    for_long = f" of {continuous:g}" if continuous is not None else ""
+    if is_held:
+        lasting = f", for any time{for_long}" if for_long else ""
+        return f"effort of {joint['joint']}: {joint['peak']:g} {unit}{of_limit}{lasting}"
+    peak = f"peak {joint['peak']:g} {unit}{of_limit} at {joint['time']:g} s"
+    return f"effort of {joint['joint']}: {peak}, RMS {joint['rms']:g} {unit}{for_long}"

@@ -9,7 +9,17 @@
 from .collision import CollisionCheck, range_of
 from .effort import EffortCheck
 from .making import collision_of, make_checks
-from .plan_check import Meanwhile, PlanCheck, PlanFindings, checked, checked_plan, never, whole_rows
+from .plan_check import (
+    Meanwhile,
+    PlanCheck,
+    PlanFindings,
+    checked,
+    checked_plan,
+    checked_pose,
+    never,
+    pose_problems,
+    whole_rows,
+)
 
 __all__ = [
     "CollisionCheck",
@@ -19,9 +29,11 @@ __all__ = [
     "PlanFindings",
     "checked",
     "checked_plan",
+    "checked_pose",
     "collision_of",
     "make_checks",
     "never",
+    "pose_problems",
     "range_of",
     "whole_rows",
 ]

@@ -50,9 +50,11 @@ class CollisionCheck:
 
     - `around` (collection of str): the names of the shapes of the workspace
     - `bare` (sequence of str): links that have no shape to touch with
+    - `initial` (ndarray, shape (joints,)): where the description begins
     """
 
     name = "nearest"
+    slows = False
 
     def __init__(
         self,
@@ -60,15 +62,18 @@ class CollisionCheck:
         settings: CollisionSettings,
         around: Collection[str] = (),
         bare: Sequence[str] = (),
+        initial: Floats | None = None,
     ) -> None:
         self._clearance, self._settings, self._around = clearance, settings, frozenset(around)
         self.refuses_unseen = settings.on_violation == "reject"
         self._known: dict[bytes, Swept] = {}
         pairs = listed([f"{one} and {other}" for one, other in clearance.touching])
-        notes = [f"links that touch always do not count as collisions: {pairs}"] if pairs else []
+        notes = [f"links that touch in any posture do not count as collisions: {pairs}"] if pairs else []
         if bare:
             notes.append(f"links without collision shapes are compared with nothing: {listed([*bare])}")
         self.notes: Sequence[str] = notes
+        near = () if initial is None else clearance.near(initial, settings.margin_m)
+        self.warnings: Sequence[str] = [_near_at_first(near, settings.margin_m)] if near else []
 
     def for_following(self) -> CollisionSetup | None:
         """Return what a stream process looks at while it follows targets; None where it only would warn.
@@ -99,8 +104,8 @@ class CollisionCheck:
             if len(self._known) >= KEPT:
                 self._known.clear()
             self._known[key] = swept
-        frames = planned.frames_per_tick
-        places = [self._said(one, planned.rate_hz, frames) for one in swept.violations]
+        rate_hz = planned.rate_hz if path.last else None
+        places = [self._said(one, rate_hz, planned.frames_per_tick) for one in swept.violations]
         return self._findings(places, swept.nearest, planned.rate_hz, path)
 
     def of_held(self, track: Track, meanwhile: Meanwhile, joint_map: JointMap) -> PlanFindings:
@@ -115,8 +120,8 @@ class CollisionCheck:
             swept = self._swept(track, meanwhile, pairs, reserve)
         except Canceled:
             return PlanFindings()
-        said = [self._said(one, track.rate_hz) for one in swept.violations]
         path = _path_of(track, meanwhile.held)
+        said = [self._said(one, track.rate_hz if path.last else None) for one in swept.violations]
         return self._findings(said, swept.nearest, track.rate_hz, path)
 
     def of_way(self, way: Track, meanwhile: Meanwhile, joint_map: JointMap) -> PlanFindings:
@@ -238,14 +243,20 @@ class CollisionCheck:
         }
 
     def _said(
-        self, encounter: Encounter, rate_hz: float, frames: float | None = None, *, is_leaving: bool = False
+        self,
+        encounter: Encounter,
+        rate_hz: float | None,
+        frames: float | None = None,
+        *,
+        is_leaving: bool = False,
     ) -> str:
+        """Return an encounter in words; `rate_hz`: of the rows, None of a posture."""
         one, other = encounter.nearest.links
         is_around = not self._around.isdisjoint(encounter.nearest.links)
         distance = encounter.nearest.distance_m
         apart = f"{_mm(distance)} apart" if distance > 0.0 else f"{_mm(-distance)} in each other"
         frame = "" if frames is None else f" (frame {int(encounter.place * frames)})"
-        where = f"{apart} at {encounter.place / rate_hz:.3f} s{frame}"
+        where = apart if rate_hz is None else f"{apart} at {encounter.place / rate_hz:.3f} s{frame}"
         if encounter.reserve_m:
             where += f", and what plays beside may take {_mm(encounter.reserve_m)} of that"
         verb = "come nearer, and are" if is_leaving else "are"
@@ -262,6 +273,14 @@ def _packed(world: World) -> str:
         hint = "keep shapes of many corners in files of meshes"
         raise PhysicsError(f"{world.robot}: collision: the world is too large; {reason}; {hint}")
     return text
+
+
+def _near_at_first(near: Sequence[tuple[str, str]], margin_m: float) -> str:
+    """Return that pairs are within the margin where the description begins, and what to do if they may be."""
+    names, (one, other) = listed([f"{one} and {other}" for one, other in near]), near[0]
+    problem = f"where the description begins, these are less than {_mm(margin_m)} apart: {names}"
+    reason = "whatever leads there is a collision"
+    return f"{problem}; {reason}; name what may touch in `collision.ignore`, as [{one}, {other}]"
 
 
 def _mm(metres: float) -> str:

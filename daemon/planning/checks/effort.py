@@ -72,19 +72,20 @@ def loads_of(
     continuous: Floats,
     *,
     rests: bool = True,
+    speed: float = 1.0,
     stopped: Callable[[], bool] = never,
 ) -> Loads:
     """Compare what rows ask for with limits.
 
     `positions` (rows, joints): in rad or m. `limit`, `continuous` (joints,): in N·m or N, infinite for none.
-    `rests`: whether the rows begin and end at rest.
+    `rests`: whether the rows begin and end at rest. `speed`: at which factor of `rate_hz` they are played.
     """
     count = positions.shape[1]
     limit, continuous = with_rounding(limit), with_rounding(continuous)
     peak, worst, beyond = np.zeros((3, count))
     peak_row, worst_row = np.zeros((2, count))
     fits_to, sums, rows = np.full(count, np.inf), np.zeros((5, count)), 0
-    for first, powers in _by_powers(dynamics, positions, rate_hz, rests=rests):
+    for first, powers in _by_powers(dynamics, positions, speed * rate_hz, rests=rests):
         efforts, amounts = np.abs(powers.sum(axis=0)), _highest(powers)
         _keep_highest(efforts, first, peak, peak_row)
         _keep_highest(amounts, first, worst, worst_row)
@@ -176,22 +177,33 @@ class EffortCheck:
 
     - `dynamics`: of the robot and what it carries
     - `notes` (sequence of str): what is missing from its efforts
+    - `warnings` (sequence of str): what of the description may not be meant
     """
 
     name = "effort"
     refuses_unseen = False
 
-    def __init__(self, dynamics: ByPowers, settings: EffortSettings, notes: Sequence[str] = ()) -> None:
-        self.notes = notes
+    def __init__(
+        self,
+        dynamics: ByPowers,
+        settings: EffortSettings,
+        notes: Sequence[str] = (),
+        warnings: Sequence[str] = (),
+    ) -> None:
+        self.notes, self.warnings = notes, warnings
         self._dynamics = dynamics
         self._settings = settings
+        self.slows = settings.on_violation == "slow"
 
     def of_plan(self, planned: Plan, joint_map: JointMap, stopped: Callable[[], bool]) -> PlanFindings:
         """Look at a motion, as `PlanCheck`."""
         rows = whole_rows(planned, joint_map)
         loads = self._loads(rows, planned.rate_hz, joint_map, rests=planned.rests, stopped=stopped)
+        if len(rows) == 1:
+            loads = _of_posture(loads)
         found = self._found(loads, joint_map, planned.rate_hz, planned.frames_per_tick)
-        return replace(found, about=_about(loads, joint_map, planned.rate_hz))
+        warnings = (*found.warnings, *self._lasting(rows[-1], joint_map))
+        return replace(found, warnings=warnings, about=_about(loads, joint_map, planned.rate_hz))
 
     def of_way(self, way: Track, meanwhile: Meanwhile, joint_map: JointMap) -> PlanFindings:
         """Look at an approach or a blend, as `PlanCheck`; it is too short to be held to what lasts.
@@ -205,37 +217,58 @@ class EffortCheck:
         still = np.abs(self._dynamics.by_powers(begin, np.zeros_like(begin), np.zeros_like(begin))[0, 0])
         fits_to = np.where(still > joint_map.limits.effort, np.inf, loads.fits_to)
         brief = replace(loads, fits_to=fits_to, rms_fits_to=np.full_like(fits_to, np.inf))
-        return self._found(brief, joint_map, way.rate_hz)
+        return self._found(brief, joint_map, way.rate_hz, is_way=True)
 
     def of_held(self, track: Track, meanwhile: Meanwhile, joint_map: JointMap) -> PlanFindings:
-        """Look again at a motion that leaves joints alone, which may not be where the description begins."""
-        if track.driven.all():
+        """Look at a posture; look again at a motion that leaves joints alone.
+
+        These may not be where the description begins.
+        """
+        is_posture = len(track.positions) == 1
+        if track.driven.all() and not is_posture:
             return PlanFindings()
-        return self._found(self._loads_of(track, meanwhile, joint_map), joint_map, track.rate_hz)
+        loads = self._loads_of(track, meanwhile, joint_map)
+        found = self._found(_of_posture(loads) if is_posture else loads, joint_map, track.rate_hz)
+        last = np.where(track.driven, track.positions[-1], meanwhile.held)
+        return replace(found, warnings=(*found.warnings, *self._lasting(last, joint_map)))
+
+    def _lasting(self, posture: Floats, joint_map: JointMap) -> Iterator[str]:
+        """Yield which joints bear more where the robot comes to rest than their actuators do for any time."""
+        rows = posture[None]
+        still = np.abs(self._dynamics.by_powers(rows, np.zeros_like(rows), np.zeros_like(rows))[0, 0])
+        limits = joint_map.limits.effort, joint_map.limits.continuous_effort
+        most, lasting = map(with_rounding, limits)
+        for joint in np.flatnonzero((still > lasting) & (still <= most)):  # else it is refused
+            unit = "N·m" if joint_map.units[joint] == "rad" else "N"
+            name, bears = joint_map.joints[joint], f"{still[joint]:.3g} {unit}"
+            problem = f"joint '{name}' bears {bears} where it comes to rest"
+            reason = f"its continuous effort limit is {limits[1][joint]:.3g} {unit}"
+            yield f"{problem}; {reason}; do not hold it there for long"
 
     def _loads_of(self, track: Track, meanwhile: Meanwhile, joint_map: JointMap) -> Loads:
         """Return the loads of rows that may begin and end in motion, as those of a blend do."""
         rows = np.where(track.driven, track.positions, meanwhile.held)
-        return self._loads(rows, track.rate_hz, joint_map, rests=False, stopped=meanwhile.stopped)
+        return self._loads(
+            rows, track.rate_hz, joint_map, rests=False, speed=meanwhile.speed, stopped=meanwhile.stopped
+        )
 
-    def _loads(
-        self,
-        positions: Floats,
-        rate_hz: float,
-        joint_map: JointMap,
-        *,
-        rests: bool,
-        stopped: Callable[[], bool],
-    ) -> Loads:
+    def _loads(self, positions: Floats, rate_hz: float, joint_map: JointMap, **how: Any) -> Loads:
         efforts = joint_map.limits.effort, joint_map.limits.continuous_effort
-        return loads_of(self._dynamics, positions, rate_hz, *efforts, rests=rests, stopped=stopped)
+        return loads_of(self._dynamics, positions, rate_hz, *efforts, **how)
 
     def _found(
-        self, loads: Loads, joint_map: JointMap, rate_hz: float, frames_per_row: float | None = None
+        self,
+        loads: Loads,
+        joint_map: JointMap,
+        rate_hz: float,
+        frames_per_row: float | None = None,
+        *,
+        is_way: bool = False,
     ) -> PlanFindings:
         """Return what follows from loads by the configuration.
 
         `frames_per_row`: of a motion that may be slowed; None of what is about to begin as it is.
+        `is_way`: whether it may be slowed all the same.
         """
         factors = np.minimum(loads.fits_to, loads.rms_fits_to)
         joint = int(factors.argmin())
@@ -244,12 +277,18 @@ class EffortCheck:
             free = factor if factor >= 1.0 else math.inf
             warnings = tuple(str(one) for one in _violations(loads, joint_map, rate_hz, frames_per_row, None))
             return PlanFindings(warnings=warnings, max_speed=free, limiting_joint=joint_map.joints[joint])
-        advised = factor if factor >= SLOWEST and frames_per_row is not None else None
+        may_slow = frames_per_row is not None or (is_way and self.slows)
+        advised = factor if factor >= SLOWEST and may_slow else None
         violations = tuple(_violations(loads, joint_map, rate_hz, frames_per_row, advised))
         if does == "slow" and advised:
             worst = next(one for one in violations if one.joint == joint_map.joints[joint])
             return PlanFindings(slower=factor, because=str(replace(worst, speed_factor=None)))
         return PlanFindings(refusals=violations)
+
+
+def _of_posture(loads: Loads) -> Loads:
+    """Return the loads of a posture, of which `EffortCheck` warns where they are too much for long."""
+    return replace(loads, rms_fits_to=np.full_like(loads.rms_fits_to, np.inf))
 
 
 def _violations(

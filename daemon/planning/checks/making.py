@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from motiond.drivers.sim import ARMATURE
 from motiond.text import listed
 
@@ -22,6 +24,7 @@ from ...physics import (
 )
 from .collision import CollisionCheck
 from .effort import EffortCheck
+from .plan_check import initial_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -62,7 +65,9 @@ def _checks(settings: RobotSettings, model: RobotModel | None, joint_map: JointM
             raise PhysicsError(f"{where}: cannot be checked; {problem}; name one with masses, or remove it")
         world = make_world(_without_meshes(model), joint_map, payload=settings.payload, needs_masses=True)
         dynamics = Dynamics(PhysicalRobot(world), joint_map)
-        yield EffortCheck(dynamics, settings.effort, [*_of_masses(world, model)])
+        yield EffortCheck(
+            dynamics, settings.effort, [*_of_masses(world, model)], [*_of_effort_limits(model, joint_map)]
+        )
     if settings.collision is not None:
         yield _collision_check(settings.collision, model, joint_map)
 
@@ -73,6 +78,15 @@ def _of_masses(world: World, model: RobotModel) -> Iterator[str]:
         yield f"links without a mass weigh nothing in efforts: {names}"
     if names := listed(world.unladen):
         yield f"joints that move no mass take {ARMATURE} kg·m² or kg times their acceleration alone: {names}"
+
+
+def _of_effort_limits(model: RobotModel, joint_map: JointMap) -> Iterator[str]:
+    """Yield that joints have an effort limit of 0, as exporters write it where they know of none."""
+    known = [joint for joint in model.joints if joint.name in joint_map.joints]
+    if names := [joint.name for joint in known if joint.coordinates[0].effort_limit == 0.0]:
+        problem = f"an effort limit of 0 in the description counts as none: {listed(names)}"
+        hint = "write what they bear, or set `joints.NAME.limits.effort`"
+        yield f"{problem}; no actuator moves anything without effort; {hint}"
 
 
 def _collision_check(
@@ -97,7 +111,8 @@ def _collision_check(
     if not clearance.links:
         reason = "no two links can touch, and there is no workspace"
         raise PhysicsError(f"{where}: nothing can be checked; {reason}; add shapes to links, or remove it")
-    return CollisionCheck(clearance, settings, [name for name, _ in walls], bare_links(model))
+    begin = np.clip(initial_of(joint_map), joint_map.limits.lower, joint_map.limits.upper)
+    return CollisionCheck(clearance, settings, [name for name, _ in walls], bare_links(model), begin)
 
 
 def _without_meshes(model: RobotModel) -> RobotModel:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..planner import plan
+from ...joints import JointMapError
+from ..planner import plan, plan_pose
 from ..violations import PlanError, Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from motiond.formats import Motion
     from motiond.formats.arrays import Floats
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ...trajectory import Track
     from ..planner import Plan
 
+POSE_RATE_HZ = 200.0
 MOST_SLOWINGS = 5
 HAIR = 0.999
 """What is put between stretched rows is never quite the same curve."""
@@ -65,6 +67,7 @@ class Meanwhile:
     - `parts`: the ways and the rows of the one motion that takes them there; () where there are several
     - `added` (ndarray, shape (joints,)): how far what is added takes any joint besides
     - `stopped`: once it says so, what is found does not matter any more
+    - `speed`: how fast the rows are played at most, as a factor of their rate
     """
 
     held: Floats
@@ -72,18 +75,23 @@ class Meanwhile:
     added: Floats
     parts: tuple[Track, ...] = ()
     stopped: Callable[[], bool] = never
+    speed: float = 1.0
 
 
 class PlanCheck(Protocol):
     """A check of planned motions, under whose `name` its findings stand.
 
     - `notes`: how it has understood the robot, for people
+    - `warnings`: what of that may not be meant
     - `refuses_unseen`: whether nothing may move on a way that it has not looked at
+    - `slows`: whether it asks for slower ways
     """
 
     name: str
     notes: Sequence[str]
+    warnings: Sequence[str]
     refuses_unseen: bool
+    slows: bool
 
     def of_plan(self, planned: Plan, joint_map: JointMap, stopped: Callable[[], bool], /) -> PlanFindings:
         """Look at a motion; once it is `stopped`, what is found does not matter any more."""
@@ -97,11 +105,18 @@ class PlanCheck(Protocol):
 
 def whole_rows(planned: Plan, joint_map: JointMap) -> Floats:
     """Return a plan's rows, shape (rows, joints), with joints that it leaves alone where they begin."""
-    if planned.driven.all():
-        return planned.positions
+    return (
+        planned.positions
+        if planned.driven.all()
+        else np.where(planned.driven, planned.positions, initial_of(joint_map))
+    )
+
+
+def initial_of(joint_map: JointMap) -> Floats:
+    """Return where the description has joints begin, shape (joints,), those that follow others with these."""
     held = joint_map.initial.copy()
     joint_map.follow(held)
-    return np.where(planned.driven, planned.positions, held)
+    return held
 
 
 def checked(
@@ -167,3 +182,27 @@ def checked_plan(
         return plan(motion, joint_map, settings, max_rate_hz, speed=speed)
 
     return checked(at_speed(1.0), checks, joint_map, at_speed, stopped)
+
+
+def checked_pose(
+    name: str,
+    positions: Mapping[str, float],
+    joint_map: JointMap,
+    settings: RobotSettings,
+    checks: Sequence[PlanCheck],
+) -> Plan:
+    """Plan a posture, and have all checks look at it, as far as the joints that it names make what they find.
+
+    `positions`: by joint, in rad or m. Raises PlanError and JointMapError as `plan_pose`, and PlanError with
+    everything that checks have against it.
+    """
+    return checked(plan_pose(name, positions, joint_map, settings, POSE_RATE_HZ), checks, joint_map)
+
+
+def pose_problems(joint_map: JointMap, settings: RobotSettings, checks: Sequence[PlanCheck]) -> Iterator[str]:
+    """Yield what is against the postures of a configuration, and what is to be warned of."""
+    for name, positions in settings.poses.items():
+        try:
+            yield from checked_pose(f"pose {name}", positions, joint_map, settings, checks).warnings
+        except (PlanError, JointMapError) as error:
+            yield from str(error).splitlines()

@@ -34,11 +34,13 @@ class Stretch(NamedTuple):
 
     - `where`: which these are, for messages; '' where that is clear
     - `is_motion`: whether the library has looked at them already, as far as it could
+    - `speed`: how fast they are played at most, as a factor of their rate
     """
 
     track: Track
     where: str
     is_motion: bool = False
+    speed: float = 1.0
 
 
 class BodyChecks:
@@ -47,12 +49,18 @@ class BodyChecks:
     def __init__(self, library: MotionLibrary) -> None:
         self._library = library
         self._found: dict[tuple[Any, ...], tuple[Track, Meanwhile, list[PlanFindings]]] = {}
+        self._slowed: dict[tuple[Any, ...], tuple[Track, str]] = {}
         self._ranges: WeakKeyDictionary[Plan, tuple[Floats, Floats]] = WeakKeyDictionary()
 
     @property
     def are_any(self) -> bool:
         """Whether there is anything to ask."""
         return bool(self._library.checks)
+
+    @property
+    def slow(self) -> bool:
+        """Whether a way may have to be slower."""
+        return any(check.slows for check in self._library.checks)
 
     @property
     def refuse_unseen(self) -> bool:
@@ -73,7 +81,9 @@ class BodyChecks:
 
         Raises RequestError with all that is against them.
         """
-        problems, warnings, data = [], [], dict[str, Any]()
+        problems, data = [], dict[str, Any]()
+        slowed = ((one, self._slowed.get(place_of(one.track))) for one in stretches)
+        warnings = [_said(motion, one, known[1]) for one, known in slowed if known is not None]
         for stretch, found in self.look(stretches, meanwhile):
             refusals = [*found.refusals, *([found.because] if found.slower < 1.0 else [])]
             problems += [_said(motion, stretch, refusal) for refusal in refusals]
@@ -84,7 +94,28 @@ class BodyChecks:
             raise RequestError.of("INVALID_MOTION", shortened("\n".join(problems), LONGEST_REASON), data)
         return warnings
 
+    def slower(self, way: Track, held: Floats) -> tuple[float, str]:
+        """Return at which factor of its speed a way would be allowed, and why; 1 as it is.
+
+        `held`: where joints are that it does not drive.
+        """
+        library, none = self._library, np.zeros_like(held)
+        found = [
+            check.of_way(way, Meanwhile(held, none, none), library.joint_map)
+            for check in library.checks
+            if check.slows
+        ]
+        slowest = min(found, key=lambda one: one.slower, default=PlanFindings())
+        return slowest.slower, slowest.because
+
+    def note_slowed(self, way: Track, speed: float, because: str) -> None:
+        """Take at which factor of its speed a way goes, and why, which `refuse` warns of."""
+        if len(self._slowed) >= KEPT:
+            self._slowed.clear()
+        self._slowed[place_of(way)] = way, f"slowed to {speed:.3g} of its speed: {because}"
+
     def _findings(self, stretch: Stretch, meanwhile: Meanwhile) -> list[PlanFindings]:
+        meanwhile = replace(meanwhile, speed=stretch.speed)
         key = _key_of(stretch, meanwhile, self._library.joint_map)
         known = self._found.get(key)
         if known is not None:
@@ -143,7 +174,7 @@ def _said(motion: str, stretch: Stretch, text: object) -> str:
 def _key_of(stretch: Stretch, meanwhile: Meanwhile, joint_map: object) -> tuple[Any, ...]:
     """Return what findings depend on; of a motion's rows, which are kept with it, only which they are."""
     track = stretch.track
-    rows: object = id(track.positions)
+    rows: object = place_of(track)
     if not stretch.is_motion:
         digest = blake2b(track.positions[:, track.driven].tobytes(), digest_size=16)
         digest.update(track.velocities[:, track.driven].tobytes())
@@ -152,13 +183,25 @@ def _key_of(stretch: Stretch, meanwhile: Meanwhile, joint_map: object) -> tuple[
     arrays = track.driven, held, meanwhile.spread, meanwhile.added
     parts = (id(part.positions) for part in meanwhile.parts)
     others = (*(one.tobytes() for one in arrays), *parts, id(joint_map))
-    return rows, stretch.is_motion, track.rate_hz, track.interpolation, *others
+    return rows, stretch.is_motion, track.rate_hz, track.interpolation, meanwhile.speed, *others
+
+
+def place_of(track: Track) -> tuple[Any, ...]:
+    """Return by what the rows of a track are known: where they are in memory, as long as they are kept.
+
+    A posture is known by itself, as each request to go there makes its own.
+    """
+    rows = track.positions
+    if len(rows) <= 1:
+        return rows.shape, track.driven.tobytes(), rows.tobytes()
+    return rows.__array_interface__["data"][0], rows.shape, rows.strides
 
 
 def stretches_of(goal: MotionGoal, ways: Sequence[Track]) -> list[Stretch]:
     """Return what a goal leads along: ways to its first row, or back there, and its own rows."""
     track = goal.playback.track.track
-    stretches = [Stretch(track, "", is_motion=True), *(Stretch(way, WAY) for way in ways)]
+    own = Stretch(track, "", is_motion=True, speed=max(1.0, goal.speed))
+    stretches = [own, *(Stretch(way, WAY) for way in ways)]
     if goal.playback.passes.seamless:  # its last row may be another than the motion's
         seam = replace(track, positions=track.positions[-2:], velocities=track.velocities[-2:])
         stretches.append(Stretch(seam, "from its end to its beginning"))

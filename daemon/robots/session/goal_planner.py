@@ -45,7 +45,7 @@ from ...planning import (
     whole_of,
 )
 from ...trajectory import FULL_RAMP, OnlineLimits, Route, Track, longest_stop
-from .body_checks import WAY, BodyChecks, Stretch, others_of, stretches_of
+from .body_checks import WAY, BodyChecks, Stretch, others_of, place_of, stretches_of
 from .follow_goal import FollowGoal
 from .goal import MotionGoal
 from .shared_tracks import SharedTracks
@@ -81,6 +81,9 @@ POSE_RATE_HZ = 200.0  # of ticks on the way to a posture
 LONGEST_STOP = 4.0  # in units of stop_duration_s: of a way from what moves, which is planned as it begins
 FARTHEST_S = 86_400.0
 LONGEST_REASON = 3_500  # of an answer, in characters
+MOST_SLOWINGS, HAIR = 5, 0.999
+"""So often a way is planned more slowly, each time by a hair more than it should need."""
+MOST_WAYS = 50
 CLOCK_HINT = "let chrony keep its time, or raise max_clock_error_s"
 HANDOVER_S = 0.01  # from a request to the first tick of its approach, at most, where all is well
 
@@ -144,6 +147,7 @@ class GoalPlanner:
         self._at_rates: WeakValueDictionary[tuple[Plan, float], Plan] = WeakValueDictionary()
         self._added: _Added | None = None
         self._body = BodyChecks(library)
+        self._slowed_ways: dict[tuple[Any, ...], Track] = {}
         self.warn: Callable[[str], None] = partial(log.warning, "%s: %s", name)
 
     @property
@@ -397,7 +401,7 @@ class GoalPlanner:
         self._refuse_out_of_reach(playback, turned)
         goal.blended_rows, goal.holds, goal.turned = 0, list(start), turned
         begins_at = playback.begins_at + turned
-        approach, back = self._approach(goal, held, begins_at), self._way_back(goal)
+        approach, back = self._approach(goal, held, begins_at, held), self._way_back(goal, held)
         ramp = self.clock_acceleration(playback, goal.speed)
         goal.gentlest = min(goal.gentlest, ramp, approach.clock_acceleration, back.clock_acceleration)
         goal.ways, goal.blend, goal.back, goal.ramp = [approach], None, back, ramp
@@ -450,13 +454,13 @@ class GoalPlanner:
                 self._body.look([Stretch(self._way_to(goal, row, held)[0], WAY)], meanwhile)
                 return
             turned = self.joint_map.nearest(held, goal.playback.begins_at, goal.playback.plan.driven)
-            approach = self._approach(goal, held, goal.playback.begins_at + turned)
-            self._body.look(stretches_of(goal, [approach, self._way_back(goal)]), meanwhile)
+            approach = self._approach(goal, held, goal.playback.begins_at + turned, held)
+            self._body.look(stretches_of(goal, [approach, self._way_back(goal, held)]), meanwhile)
 
     def key_of(
         self, goal: MotionGoal, start: Sequence[float], playing: Sequence[Goal], row: int | None
     ) -> tuple[Any, ...]:
-        """Return what `look_ahead` depends on."""
+        """Return what `look_ahead` depends on, the same for each goal that leads along the same rows."""
         held = np.array(start)
         meanwhile = self._meanwhile(goal, held, playing)
         driven = goal.playback.plan.driven
@@ -466,8 +470,10 @@ class GoalPlanner:
             meanwhile.added.tobytes(),
             *(one.goal_id for one in playing),
         )
-        own = goal.goal_id, row, goal.playback.plan.rate_hz, held[driven].tobytes()
-        return (*own, *others, id(self.joint_map))
+        playback, request = goal.playback, goal.request
+        own = place_of(playback.track.track), playback.passes, row, playback.plan.rate_hz, goal.speed
+        how = request.weight, request.ramp_s, goal.is_additive, goal.from_beyond, held[driven].tobytes()
+        return (*own, *how, *others, id(self.joint_map))
 
     def _meanwhile(self, goal: MotionGoal, held: Floats, playing: Sequence[Goal]) -> Meanwhile:
         """Return what joints do that a goal does not drive, beside what plays and with what is added."""
@@ -558,11 +564,14 @@ class GoalPlanner:
             return self.joint_map
         return left_beside(added.extent.scaled(added.weight), self.joint_map)
 
-    def _way_back(self, goal: MotionGoal) -> Track:
-        """Return the way from the last row to the first one; empty where no pass follows another so."""
+    def _way_back(self, goal: MotionGoal, held: Floats | None = None) -> Track:
+        """Return the way from the last row to the first one; empty where no pass follows another so.
+
+        `held`: as of `_approach`.
+        """
         playback, ends_at = goal.playback, goal.playback.ends_at
         next_begins_at = playback.begins_at + playback.advance if playback.returns else ends_at
-        return self._approach(goal, ends_at, next_begins_at)
+        return self._approach(goal, ends_at, next_begins_at, held)
 
     @contextmanager
     def _lent(self, goal: MotionGoal, *tracks: Track) -> Iterator[tuple[list[int], int]]:
@@ -596,7 +605,8 @@ class GoalPlanner:
         self._refuse_short_rest(goal, blend, speed)
         if self._body.are_any:
             meanwhile = self._meanwhile(goal, np.array(held), playing)
-            self._body.refuse(goal.motion, stretches_of(goal, [blend.track, self._way_back(goal)]), meanwhile)
+            back = self._way_back(goal, np.array(held))
+            self._body.refuse(goal.motion, _blended(goal, blend, back, speed), meanwhile)
         return blend
 
     def _refuse_short_rest(self, goal: MotionGoal, blend: Blend, speed: float) -> None:
@@ -646,11 +656,10 @@ class GoalPlanner:
         if self._added is not None:
             problem, reason = "nothing flows into it", f"{self._added.motion} is added"
             raise RequestError("INVALID_MOTION", goal.motion, problem, reason)
+        held, speed = np.array(before.holds), max(before.speed, goal.speed)
         blend = self.blend_of(before, goal, before.holds, playing)
-        tolerances, back = self._tolerances(goal.request), self._way_back(goal)
-        stretches = stretches_of(goal, [blend.track, back])
-        self._refuse_by_body(goal, stretches, np.array(before.holds), playing)
-        speed = max(before.speed, goal.speed)
+        tolerances, back = self._tolerances(goal.request), self._way_back(goal, held)
+        self._refuse_by_body(goal, _blended(goal, blend, back, speed), held, playing)
         ramp = self.clock_acceleration(goal.playback, goal.speed)
         for one in (before, goal):
             one.gentlest = min(one.gentlest, ramp, blend.clock_acceleration, back.clock_acceleration)
@@ -684,7 +693,7 @@ class GoalPlanner:
         track, driven = goal.playback.track, goal.playback.plan.driven
         turned = self.joint_map.nearest(start, track.positions[row], driven)
         self._refuse_out_of_reach(goal.playback, turned)
-        return self._approach(goal, start, track.positions[row] + turned), turned
+        return self._approach(goal, start, track.positions[row] + turned, start), turned
 
     def set_speed(self, goal: MotionGoal, speed: float) -> float:
         """Take a new speed of a goal; return how fast the clock may ramp to it and from it, in 1/s."""
@@ -715,12 +724,45 @@ class GoalPlanner:
         except ToleranceError as error:
             raise RequestError.of("INVALID_REQUEST", error) from error
 
-    def _approach(self, goal: MotionGoal, start: Floats, target: Floats) -> Track:
+    def _approach(self, goal: MotionGoal, start: Floats, target: Floats, held: Floats | None = None) -> Track:
+        """Return the way of a goal's joints, no faster than checks of the body ask for.
+
+        `held`: where the other joints are; None where it is not to be slower.
+        """
+        way = self._way_at(goal, start, target, 1.0)
+        if held is None or not self._body.slow:
+            return way
+        arrays = start, target, goal.playback.plan.driven, held, self._left.limits.acceleration
+        key = way.rate_hz, goal.from_beyond, id(self.joint_map), *(one.tobytes() for one in arrays)
+        if key not in self._slowed_ways:
+            speed, reason = 1.0, ""
+            for _ in range(MOST_SLOWINGS):
+                factor, because = self._body.slower(way, held)
+                if factor == 1.0:
+                    break
+                speed, reason = HAIR * factor * speed, reason or because
+                way = self._way_at(goal, start, target, speed)
+            if reason:
+                self._body.note_slowed(way, speed, reason)
+            if len(self._slowed_ways) >= MOST_WAYS:
+                self._slowed_ways.clear()
+            self._slowed_ways[key] = way
+            return way
+        return self._slowed_ways[key]
+
+    def _way_at(self, goal: MotionGoal, start: Floats, target: Floats, speed: float) -> Track:
         plan, joint_map, settings = goal.playback.plan, self._left, self._settings
         rate_hz, beyond = plan.rate_hz, goal.from_beyond
         try:
             return plan_approach(
-                start, target, plan.driven, joint_map, settings, rate_hz=rate_hz, from_beyond=beyond
+                start,
+                target,
+                plan.driven,
+                joint_map,
+                settings,
+                rate_hz=rate_hz,
+                from_beyond=beyond,
+                speed=speed,
             )
         except ApproachError as error:
             raise RequestError("INVALID_MOTION", plan.motion, str(error), **error.data) from error
@@ -758,6 +800,11 @@ class GoalPlanner:
     def close(self) -> None:
         """Free the shared memory."""
         self._tracks.close()
+
+
+def _blended(goal: MotionGoal, blend: Blend, back: Track, speed: float) -> list[Stretch]:
+    """Return what a goal leads along that begins by a blend, which is played at up to a speed."""
+    return [*stretches_of(goal, [back]), Stretch(blend.track, WAY, speed=max(1.0, speed))]
 
 
 def _where_any(turned: Floats) -> list[float]:

@@ -501,7 +501,7 @@ def test_a_script_gets_every_violation_in_numbers(capsys: pytest.CaptureFixture[
     assert len(finding.pop("problems")) == 1
     assert finding == {
         "robot": "six_axis", "motion": "dash", "file": str(tmp_path / "dash.seq"), "duration_s": 0.0625,
-        "max_speed": None, "warnings": [ANYWHERE], "physics": {}, "ok": False,
+        "max_speed": None, "warnings": [ANYWHERE], "physics": {}, "kind": "motion", "ok": False,
     }  # fmt: skip
 
 

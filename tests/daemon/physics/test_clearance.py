@@ -147,15 +147,32 @@ def test_the_joints_that_make_a_distance_are_those_between(tmp_path: Path) -> No
     assert names[moved_by["jib", "hook"]].tolist() == ["drive", "swing"]
 
 
-def test_links_that_touch_where_the_description_begins_are_found_once(tmp_path: Path) -> None:
-    (tmp_path / "thick").mkdir()
-    path = tmp_path / "thick" / "crane.urdf"
-    model = crane(tmp_path / "thick")
-    path.write_text(path.read_text().replace('radius="0.06"', 'radius="0.16"'))
+def test_links_that_touch_in_any_posture_are_found_once(tmp_path: Path) -> None:
+    bodies = "".join(
+        f"<link name='{name}'><collision><geometry><sphere radius='{radius}'/></geometry></collision></link>"
+        for name, radius in (("base", 0.2), ("wrist", 0.05), ("hand", 0.05))
+    )
+    joints = "".join(
+        f"<joint name='{child}_turn' type='revolute'><parent link='{parent}'/><child link='{child}'/>"
+        f"<origin xyz='{x} 0 0'/><axis xyz='0 0 1'/>"
+        "<limit lower='-3' upper='3' velocity='1' effort='1'/></joint>"
+        for parent, child, x in (("base", "wrist", 0.1), ("wrist", "hand", 0.05))
+    )
+    path = tmp_path / "ball.urdf"
+    path.write_text(f"<robot name='ball'>{bodies}{joints}</robot>")
     clearance, _ = clearance_of(load_robot(path))
-    assert model.name == "crane"
-    assert ("mast", "trolley") in clearance.touching
-    assert ("mast", "trolley") not in clearance.links
+    assert clearance.touching == (("base", "hand"),)
+    assert clearance.links == []
+
+
+def test_links_that_touch_only_where_the_description_begins_are_compared(tmp_path: Path) -> None:
+    path = tmp_path / "crane.urdf"
+    crane(tmp_path)
+    path.write_text(path.read_text().replace('radius="0.06"', 'radius="0.16"'))
+    clearance, joint_map = clearance_of(load_robot(path))
+    assert clearance.touching == ()
+    assert ("mast", "trolley") in clearance.links
+    assert clearance.near(joint_map.initial, 0.005) == (("mast", "trolley"),)
 
 
 def test_what_is_ignored_is_not_looked_at_whatever_the_order_of_its_names(tmp_path: Path) -> None:

@@ -124,3 +124,63 @@ async def test_a_speed_that_actuators_could_not_bear_is_refused(rig: Rig) -> Non
     assert code == "INVALID_MOTION"
     allowed = rounded_down(fastest)
     assert message == f"lift: speed {asked:g} is too fast; joint 'shoulder' allows {allowed}; lower the speed"
+
+
+@pytest.mark.parametrize("does", ["reject", "slow"])
+async def test_ways_are_slowed_where_motions_are(rig: Rig, does: str) -> None:
+    rig.robot["approach"] = {"velocity": 2.0, "acceleration": 20.0, "jerk": 500.0}
+    rig.robot["effort"] = {"on_violation": does}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        if does == "reject":
+            code, message = await refused(registry, "goto", joints={"shoulder": 0.6})
+            assert code == "INVALID_MOTION"
+            assert message.startswith("goto: on the way, joint 'shoulder' needs ")
+            return
+        answer = await ask(registry, "goto", joints={"shoulder": 0.6})
+        assert (await rig.rest_after(answer["goal_id"]))["code"] == "SUCCESSFUL"
+        (warning,) = [one["message"] for one in rig.reports_on("event") if one["kind"] == "warning"]
+    assert warning.startswith("goto: on the way, slowed to 0.")
+    assert " of its speed: joint 'shoulder' needs " in warning
+    assert 0.5 < answer["approach_s"] < 3.0
+
+
+async def test_a_posture_that_is_too_heavy_at_any_speed_is_refused_also_where_ways_are_slowed(
+    rig: Rig,
+) -> None:
+    rig.robot["effort"] = {"on_violation": "slow"}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        code, message = await refused(registry, "goto", joints={"shoulder": 1.0})
+    assert code == "INVALID_MOTION"
+    assert "and too much at any speed" in message
+
+
+async def test_a_posture_that_is_too_much_for_long_is_gone_to_with_a_warning(rig: Rig) -> None:
+    rig.robot["joints"] = {"shoulder": {"limits": {"continuous_effort": 4.0}}}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await go(rig, registry, shoulder=0.5)
+        warnings = [one["message"] for one in rig.reports_on("event") if one["kind"] == "warning"]
+    message = "joint 'shoulder' bears 4.7 N·m where it comes to rest; its continuous effort limit is 4 N·m"
+    assert warnings == [f"goto: {message}; do not hold it there for long"]
+
+
+@pytest.mark.parametrize(("speed", "fits"), [(1.0, True), (3.0, False)])
+async def test_a_blend_is_held_to_what_it_takes_at_its_speed(
+    rig: Rig,
+    speed: float,
+    fits: bool,  # noqa: FBT001 - a row of a table
+) -> None:
+    rig.robot["approach"]["acceleration"] = 100.0
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "play", motion="lift", speed=speed)
+        how = {"on_busy": "queue", "blend_s": 2.5, "speed": speed}
+        if fits:
+            assert await ask(registry, "play", motion="lift", **how)
+        else:
+            code, message = await refused(registry, "play", motion="lift", **how)
+            assert code == "INVALID_MOTION"
+            assert message.startswith("lift: on the way, joint 'shoulder' needs ")
+        await ask(registry, "stop")

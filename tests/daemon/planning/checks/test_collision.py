@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from motiond.daemon.joints import JointMap
     from motiond.daemon.planning import Entry
+    from motiond.daemon.tools.check import Finding
 
 RATE_HZ = 100
 JOINTS = ("turn", "nod", "drive", "swing")
@@ -115,15 +116,44 @@ def test_what_is_known_of_rows_is_not_looked_for_again(folder: Path, monkeypatch
     assert entry(library, "lower").payload()["nearest"] == before
 
 
-def test_check_says_what_always_touches_and_what_is_near(folder: Path) -> None:
-    (folder / "crane.urdf").write_text(URDF.replace('radius="0.06"', 'radius="0.16"'))
+def checked(folder: Path, robot: str) -> tuple[list[Finding], list[str]]:
     (folder / "motiond.yaml").write_text(
-        "robots: {crane: {model: crane.urdf, driver: {type: sim}, motions: [lower.seq], collision: {}}}"
+        f"robots: {{crane: {{model: crane.urdf, driver: {{type: sim}}, motions: [lower.seq], {robot}}}}}"
     )
     lines: list[str] = []
-    (finding,) = check_motions(load_settings(folder / "motiond.yaml"), (), lines.append)
-    assert "crane: links that touch always do not count as collisions: mast and trolley" in lines
+    return check_motions(load_settings(folder / "motiond.yaml"), (), lines.append), lines
+
+
+def test_check_warns_of_what_touches_where_the_description_begins(folder: Path) -> None:
+    (folder / "crane.urdf").write_text(URDF.replace('radius="0.06"', 'radius="0.16"'))
+    (finding,), lines = checked(folder, "collision: {}")
+    assert lines[-1] == (
+        "crane: warning: where the description begins, these are less than 5 mm apart: mast and trolley; "
+        "whatever leads there is a collision; name what may touch in `collision.ignore`, as [mast, trolley]"
+    )
+    assert finding.problems[0].startswith("lower: links 'mast' and 'trolley' are ")
+    (finding,), lines = checked(folder, "collision: {ignore: [[mast, trolley]]}")
+    assert not [line for line in lines if "apart" in line]
     assert finding.payload()["physics"]["nearest"]["links"]
+
+
+def test_check_reports_poses_as_it_reports_motions(folder: Path) -> None:
+    ground = "workspace: [{name: ground, plane: [0, 0, 1], position: [0, 0, 0.4]}]"
+    ignore = "ignore: [[mast, ground]]"
+    poses = "poses: {low: {turn: 0.0, nod: 1.2}, high: {turn: 0.0, nod: 0.0}, far: {drive: 9.0}}"
+    for does in ("reject", "warn"):
+        found, _ = checked(folder, f"collision: {{{ground}, {ignore}, on_violation: {does}}}, {poses}")
+        by_name = {one.motion: one for one in found if one.kind == "pose"}
+        assert [*by_name] == ["pose low", "pose high", "pose far"]
+        low = by_name["pose low"]
+        lines = low.problems if does == "reject" else low.warnings
+        assert lines[0].startswith("pose low: 'ground' and 'jib' are ")
+        assert lines[0].split("; ")[0].endswith(" mm in each other")
+        assert bool(low.problems) == (does == "reject")
+        assert by_name["pose high"].problems == ()
+        assert by_name["pose far"].violations[0].kind == "upper"
+    found, _ = checked(folder, poses)
+    assert [one.motion for one in found if one.kind == "pose"] == ["pose far"]
 
 
 @pytest.mark.parametrize(

@@ -213,6 +213,18 @@ def test_links_whose_mass_is_not_known_are_named(tmp_path: Path) -> None:
     assert check.notes == ["links without a mass weigh nothing in efforts: b"]
 
 
+def test_an_effort_limit_of_nothing_counts_as_none_and_is_named(tmp_path: Path) -> None:
+    arm = urdf(MASS, MASS, MASS).replace("effort='1'", "effort='0'", 1)
+    joints = {"j0": {"limits": {"effort": 20.0}}}
+    (check,) = made(tmp_path / "arm.urdf", arm, effort={}, joints=joints)
+    problem = "an effort limit of 0 in the description counts as none: j0"
+    reason = "no actuator moves anything without effort"
+    hint = "write what they bear, or set `joints.NAME.limits.effort`"
+    assert check.warnings == [f"{problem}; {reason}; {hint}"]
+    limits = build_joint_map("arm", load_robot(tmp_path / "arm.urdf"), {}).limits
+    assert limits.effort.tolist() == [float("inf"), 1.0]
+
+
 def test_without_the_extra_it_is_refused_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(PhysicsError) as caught:
