@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 class LookAhead:
     """Has one robot's planner look ahead, at one goal at a time: another one ends the look at the one before.
 
+    Goals that lead along the same rows from the same posture are one: a look goes on when nobody waits for it
+    any more, so that whoever asks again finds it done.
+
     - `robot`: the robot's name, for messages
     - `on_done`: called once a look has ended, for who has waited for it
     """
@@ -27,6 +30,7 @@ class LookAhead:
     def __init__(self, robot: str, planner: GoalPlanner, on_done: Callable[[], None]) -> None:
         self._robot, self._planner, self._on_done = robot, planner, on_done
         self._key: tuple[Any, ...] | None = None
+        self._goal: Goal | None = None  # whose rows the key says the places of
         self._stop = Event()
         self._looking: asyncio.Task[None] | None = None
 
@@ -44,7 +48,7 @@ class LookAhead:
         key = self._planner.key_of(goal, start, playing, row)
         if key != self._key:
             self.end()
-            self._key, self._stop = key, Event()
+            self._key, self._goal, self._stop = key, goal, Event()
             look = self._look(goal, [*start], [*playing], row, self._stop)
             self._looking = asyncio.create_task(look, name=f"{self._robot}.look_ahead")
         return self._looking is None
@@ -52,7 +56,7 @@ class LookAhead:
     def end(self) -> None:
         """Let a look that is under way end soon; nothing comes of it."""
         self._stop.set()
-        self._key = self._looking = None
+        self._key = self._goal = self._looking = None
 
     async def _look(
         self, goal: MotionGoal, start: list[float], playing: list[Goal], row: int | None, stop: Event

@@ -53,6 +53,7 @@ REASONS = frozenset({"fault", "deadline_missed"})
 """Kinds of events that are why a robot is in the state that it is in."""
 MAY_COME = "it may come yet; its state shows it"
 GIVEN_UP = "it does not begin any more; ask again"
+LOOKS_ON = "it does not begin any more, but the look goes on; ask again in some seconds"
 TURNS = 10
 """In how many turns an answer is waited for: while the daemon stands still, only one of them goes by."""
 
@@ -228,7 +229,9 @@ class Robot:
 
         def fix() -> str:
             begin = self.session.begin
-            return GIVEN_UP if begin is pending and not begin.hand_over else MAY_COME
+            if begin is not pending or begin.hand_over:
+                return MAY_COME
+            return LOOKS_ON if pending.awaits == LOOKED_AT else GIVEN_UP
 
         try:
             await self._until(lambda: pending.outcome is not None, lambda: pending.awaits, fix)
@@ -395,7 +398,7 @@ class Robot:
 
     async def looked_at(self, goal: Goal, start: list[float]) -> None:
         """Wait until where a goal leads has been looked at; raises as `obeyed`."""
-        await self._until(lambda: self.is_looked_at(goal, start), lambda: LOOKED_AT)
+        await self._until(lambda: self.is_looked_at(goal, start), lambda: LOOKED_AT, lambda: LOOKS_ON)
 
     def _warn_of_goal(self, warning: str) -> None:
         self.report("event", {"kind": "warning", "message": warning})
