@@ -375,8 +375,8 @@ class CommandHandler:
             return f"the robot is {player.state}{'' if player.torque else ', released'}; it cannot play now"
         if layers.active and (refusal := self._refusal_beside(play, motion)):
             return refusal
-        compared = motion.driven if layers.active else slice(None)
-        if play.weight is None and (player.position != np.array(play.start))[compared].any():
+        # What it does not move may have been moved meanwhile by what played beside it.
+        if play.weight is None and (player.position != np.array(play.start))[motion.driven].any():
             return "the robot is not where the approach was planned from; ask again"
         return None
 

@@ -6,6 +6,7 @@ Every row of the table plays a scenario again and again, and asks for something 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import pytest
@@ -14,7 +15,8 @@ from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import HALTED, ResultCode, State
 from motiond.daemon.robots.session.follow_goal import FOLLOW
-from tests.daemon.robots.two_halves import LONGEST, RAMP, ROWS, STILL, Halves
+from motiond.daemon.robots.session.robot_session import AT_REST
+from tests.daemon.robots.two_halves import ADDED, LONGEST, RAMP, ROWS, STILL, Halves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +30,8 @@ pytestmark = pytest.mark.slow
 Check: TypeAlias = Callable[[], list[str]]
 """Returns what is wrong once everything is over."""
 WHY = "stopped on request"
+IN_A_BLEND = "what plays flows into another motion; ask again"
+"""Why nothing is added, also where the session does not know any more of a blend that is played."""
 
 
 # -- what is going on ---------------------------------------------------------------------------------------
@@ -106,6 +110,31 @@ def to_the_end_of_a_follow(*delays: int) -> Halves:
     return halves
 
 
+def beside_another(*delays: int) -> Halves:
+    """Return both halves while two motions play at once; the one that began last is the last to end."""
+    halves = playing("park", *delays)
+    halves.run(ROWS // 4)
+    halves.session.begin_beside(halves.goal("grip", is_beside=True), "grip cannot be played")
+    return halves
+
+
+def beside_one_that_is_paused(*delays: int) -> Halves:
+    halves = beside_another(*delays)
+    session = halves.session
+    while not session.beside:
+        halves.step()
+    session.pause(session.beside[0])
+    halves.run(ROWS // 4)
+    session.resume(session.beside[0])
+    return halves
+
+
+def with_one_that_is_added(*delays: int) -> Halves:
+    halves = playing("park", *delays)
+    halves.session.begin_beside(halves.goal(ADDED), "idle cannot be added")
+    return halves
+
+
 SCENARIOS = {
     one.__name__.replace("_", " "): one
     for one in (
@@ -118,8 +147,14 @@ SCENARIOS = {
         to_release,
         to_shutdown,
         to_the_end_of_a_follow,
+        beside_another,
+        beside_one_that_is_paused,
+        with_one_that_is_added,
     )
 }
+
+
+WITH_LAYERS = {beside_another, beside_one_that_is_paused, with_one_that_is_added}
 
 
 # -- what is asked ------------------------------------------------------------------------------------------
@@ -159,7 +194,7 @@ def stop(halves: Halves) -> Check:
 
 def disable(halves: Halves) -> Check:
     session = halves.session
-    if session.goal is not None:
+    if session.goals:
         return list
     number = session.disable()
     check = holds_still(halves, number)
@@ -186,8 +221,10 @@ def enable(halves: Halves) -> Check:
     halves.session.enable()
     began = {type(command) for _, command in halves.sent}
     taken_over = any(isinstance(one, messages.Play) and one.takes_over for _, one in halves.sent)
+    beside = {goal.motion for goal in halves.session.goals if goal.is_beside}
     goals = {
         FOLLOW if messages.Follow in began else "nod" if taken_over else "wave",
+        *beside,
         *("nod" for goal in halves.session.queue if goal.motion == "nod"),
     }
 
@@ -222,12 +259,11 @@ def pause(halves: Halves) -> Check:
             answered.append(session.state)
             break
         halves.step()
-    at = len(halves.engine.trace) - 1
+    at, is_alone = len(halves.engine.trace) - 1, not session.beside
 
     def check() -> list[str]:
-        if answered == [State.PAUSED] and (
-            halves.engine.player.state is not State.PAUSED or len(set(halves.engine.trace[at:])) > 1
-        ):
+        moved = is_alone and len(set(halves.engine.trace[at:])) > 1
+        if answered == [State.PAUSED] and (halves.engine.player.state is not State.PAUSED or moved):
             return ["it was answered to be paused, and is not"]
         session.stop(WHY)
         halves.run_out()
@@ -292,6 +328,137 @@ def queue_to_flow_and_clear(halves: Halves) -> Check:
     return list
 
 
+def play_beside(halves: Halves, motion: str = "grip") -> Check:
+    """Return a check that a goal of its own joint plays beside whatever plays, where that was accepted."""
+    session, goal = halves.session, halves.goal(motion, is_beside=True)
+    try:
+        session.refuse_unless_able(f"{motion} cannot be played")
+        if not session.goals:
+            return list
+        begin = session.begin_beside(goal, f"{motion} cannot be played")
+    except RequestError:
+        return list
+
+    def check() -> list[str]:
+        codes = {ended.goal_id: ended.code for ended, _ in halves.results}
+        did = isinstance(begin.outcome, dict) and codes.get(goal.goal_id) == ResultCode.SUCCESSFUL
+        did |= halves.is_refused(goal.goal_id, IN_A_BLEND)
+        return [] if did else [f"{begin.outcome}, {codes.get(goal.goal_id)}"]
+
+    return check
+
+
+def add(halves: Halves) -> Check:
+    return play_beside(halves, ADDED)
+
+
+def play_beside_and_stop(halves: Halves) -> Check:
+    play_beside(halves)
+    return stop(halves)
+
+
+def play_beside_and_take_over(halves: Halves) -> Check:
+    play_beside(halves)
+    return take_over(halves)
+
+
+def play_beside_and_give_up(halves: Halves) -> Check:
+    play_beside(halves)
+    if halves.session.begin is not None:
+        halves.session.give_up(halves.session.begin)
+    return list
+
+
+def add_and_flow(halves: Halves) -> Check:
+    add(halves)
+    return queue_to_flow(halves)
+
+
+def stop_one(halves: Halves) -> Check:
+    """Return a check that the goal which began last ends by this, and those that it plays beside well."""
+    session = halves.session
+    if not session.goals:
+        return list
+    stopped, others = session.goals[-1], session.goals[:-1]
+    session.stop_goal(stopped, WHY)
+
+    def check() -> list[str]:
+        codes = {ended.goal_id: ended.code for ended, _ in halves.results}
+        wrong = [f"{one.goal_id} ended {codes.get(one.goal_id)}" for one in others]
+        wrong = wrong if any(codes.get(one.goal_id) != ResultCode.SUCCESSFUL for one in others) else []
+        is_over = codes.get(stopped.goal_id) in {ResultCode.CANCELED, ResultCode.SUCCESSFUL}
+        return wrong + ([] if is_over else [f"{stopped.goal_id} ended {codes.get(stopped.goal_id)}"])
+
+    return check
+
+
+def stop_the_base(halves: Halves) -> Check:
+    """Return a check that what plays beside the base plays on."""
+    session = halves.session
+    if session.goal is None:
+        return list
+    session.stop_goal(session.goal, WHY)
+    beside = [*session.beside]
+
+    def check() -> list[str]:
+        codes = {ended.goal_id: ended.code for ended, _ in halves.results}
+        return [f"{one.goal_id} did not end well" for one in beside if codes.get(one.goal_id) != "SUCCESSFUL"]
+
+    return check
+
+
+def pause_one(halves: Halves) -> Check:
+    """Return a check that a goal which plays beside others rests when that is answered, and plays on then."""
+    session = halves.session
+    if not session.beside:
+        return list
+    goal = session.beside[-1]
+    pause = session.pause(goal)
+    for _ in range(LONGEST):
+        if pause.outcome is not None:
+            break
+        halves.step()
+    rested = goal not in session.goals or session.state_of(goal) in AT_REST
+    paused = goal in session.goals and session.state_of(goal) is State.PAUSED
+    at = len(halves.engine.trace) - 1
+    halves.run(STILL)
+    joint = int(goal.motion == "grip")
+    places = {place[joint] for place in halves.engine.trace[at:]}
+    if goal in session.goals:
+        session.resume(goal)
+
+    def check() -> list[str]:
+        wrong = [] if pause.outcome is not None and rested else ["it was never answered"]
+        moved = paused and len(places) > 1 and goal.motion != ADDED
+        return wrong + (["it was answered to be paused, and moves"] if moved else [])
+
+    return check
+
+
+def seek_one(halves: Halves) -> Check:
+    session = halves.session
+    if not session.beside or session.beside[-1].is_additive:
+        return list
+    sought = session.seek(cast("MotionGoal", session.beside[-1]), ROWS - 2)
+    return lambda: [] if sought.outcome is not None else ["it was never answered"]
+
+
+def fail(halves: Halves) -> Check:
+    """Return a check that a fault in this tick ends all goals, and that nothing moves any more."""
+    halves.engine.fail()
+    at = len(halves.engine.trace)
+
+    def check() -> list[str]:
+        return ["it moved"] if len(set(halves.engine.trace[at:])) > 1 else []
+
+    return check
+
+
+def play_beside_and_fail(halves: Halves) -> Check:
+    play_beside(halves)
+    return fail(halves)
+
+
 def replace_and_stop(halves: Halves) -> Check:
     replace(halves)
     return stop(halves)
@@ -350,6 +517,18 @@ REQUESTS: dict[str, Callable[[Halves], Check]] = {
         queue,
         queue_to_flow,
         queue_to_flow_and_clear,
+        play_beside,
+        play_beside_and_stop,
+        play_beside_and_take_over,
+        play_beside_and_give_up,
+        add,
+        add_and_flow,
+        stop_one,
+        stop_the_base,
+        pause_one,
+        seek_one,
+        fail,
+        play_beside_and_fail,
         replace_and_stop,
         replace_queue_and_stop,
         replace_and_give_up,
@@ -368,7 +547,7 @@ def ticks_of(scenario: Callable[..., Halves], delays: tuple[int, int]) -> Iterat
 
     The first ticks of a motion to its end are left out, as they are alike.
     """
-    from_the_first = {from_a_pause, to_shutdown, to_the_end_of_a_follow}
+    from_the_first = {from_a_pause, to_shutdown, to_the_end_of_a_follow, *WITH_LAYERS}
     tick, idle = 0 if scenario in from_the_first else ROWS // 2, 0
     while idle < 3:
         halves = scenario(*delays)
@@ -387,10 +566,10 @@ def test_a_request_in_each_tick_is_true_and_each_goal_ends_once(
 ) -> None:
     wrong: list[str] = []
     for number, halves in enumerate(ticks_of(SCENARIOS[scenario], delays)):
-        check = REQUESTS[request_](halves)
-        halves.run_out()
-        wrong += [f"tick {number}: {one}" for one in check() + halves.problems()]
-        halves.close()
+        with closing(halves):
+            check = REQUESTS[request_](halves)
+            halves.run_out()
+            wrong += [f"tick {number}: {one}" for one in check() + halves.problems([IN_A_BLEND])]
     assert wrong == []
 
 

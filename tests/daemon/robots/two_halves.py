@@ -17,7 +17,7 @@ import numpy as np
 
 from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
-from motiond.daemon.ipc.states import ACTIVE, State
+from motiond.daemon.ipc.states import ACTIVE, ResultCode, State
 from motiond.daemon.robots.session.follow_goal import FOLLOW
 from motiond.daemon.robots.session.goal import MotionGoal
 from motiond.daemon.robots.session.robot_session import RobotSession
@@ -35,6 +35,8 @@ from motiond.daemon.trajectory.transmission import Transmission
 from motiond.drivers.limits import ActuatorLimits
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from motiond.daemon.api import Follows
     from motiond.daemon.robots.session.goal import Goal
     from motiond.daemon.robots.session.robot_session import Seek
@@ -42,8 +44,11 @@ if TYPE_CHECKING:
 RATE_HZ = 100.0
 RAMP = 40.0
 """In 1/s: a stop takes four ticks or so."""
-PLACES = {"wave": (0.0, 0.6), "nod": (0.6, 0.2), "park": (1.0, 1.0)}
-"""Where each motion begins and ends."""
+JOINTS = ["elbow", "gripper"]
+PLACES = {"wave": (0.0, 0.6), "nod": (0.6, 0.2), "park": (1.0, 1.0), "grip": (0.1, 0.5)}
+"""Where each motion begins and ends: `grip` the gripper, others the elbow."""
+ADDED, WEIGHT, FADE_S = "idle", 0.5, 0.04
+"""The motion that is added to others, to the elbow and back, its weight, and how long that takes to come."""
 ROWS = 12
 SAG = 0.01
 """How far a joint is from where it was when torque comes on."""
@@ -54,32 +59,32 @@ STILL = 6
 
 
 WAYS = messages.WayBounds(
-    velocity=[2.0],
-    acceleration=[20.0],
-    jerk=[400.0],
+    velocity=[2.0] * 2,
+    acceleration=[20.0] * 2,
+    jerk=[400.0] * 2,
     clock_acceleration=10.0,
-    start_tolerance=[0.01],
-    lower=[-2.0],
-    upper=[2.0],
-    velocity_limit=[2.0],
-    acceleration_limit=[20.0],
-    leaders=[0],
-    multipliers=[1.0],
-    turn=[0.0],
+    start_tolerance=[0.01] * 2,
+    lower=[-2.0] * 2,
+    upper=[2.0] * 2,
+    velocity_limit=[2.0] * 2,
+    acceleration_limit=[20.0] * 2,
+    leaders=[0, 1],
+    multipliers=[1.0] * 2,
+    turn=[0.0] * 2,
 )
 QUICK = replace(
     WAYS,
-    velocity=[20.0],
-    acceleration=[4000.0],
-    jerk=[1e6],
-    velocity_limit=[20.0],
-    acceleration_limit=[8000.0],
+    velocity=[20.0] * 2,
+    acceleration=[4000.0] * 2,
+    jerk=[1e6] * 2,
+    velocity_limit=[20.0] * 2,
+    acceleration_limit=[8000.0] * 2,
 )
 """Of ways from motions, which are faster than joints follow targets."""
 BLENDED = 3
 """Over so many rows a motion flows into the next."""
-ONE, NONE = np.ones(1), np.zeros(1)
-TRANSMISSION = Transmission(np.array([0]), ONE, NONE, np.array([0]), ONE, NONE, ONE).as_lists()
+ONE, NONE, EACH = np.ones(2), np.zeros(2), np.arange(2)
+TRANSMISSION = Transmission(EACH, ONE, NONE, EACH, ONE, NONE, ONE).as_lists()
 
 
 @dataclass(eq=False)
@@ -96,16 +101,20 @@ class Asked:
     is_stopped: bool = False
     resumed: int = 0
 
-    def why_not_beside(self, _other: Asked) -> str:
-        """There is one joint alone."""
-        return "it moves joint 'elbow', too"
+    is_additive = False
+
+    def why_not_beside(self, _other: Any) -> str:
+        """What follows targets plays beside nothing."""
+        return "it has the robot to itself"
 
 
 class AskedMotion(MotionGoal):
     """A goal that motions flow into and are taken over by; of a motion it has the name alone."""
 
-    def __init__(self, motion: str, goal_id: str, *, is_endless: bool, blend_s: float) -> None:
-        self._asked = Asked(motion, goal_id, is_endless)
+    def __init__(
+        self, motion: str, goal_id: str, *, is_endless: bool, blend_s: float, is_additive: bool
+    ) -> None:
+        self._asked, self._is_additive = Asked(motion, goal_id, is_endless), is_additive
         self.goal_id, self.group_start, self.number, self.expires_at = goal_id, None, 0, None
         self.is_beside = self.is_stopped = False
         self.resumed, self.blend_s, self.speed = 0, blend_s, 1.0
@@ -127,13 +136,18 @@ class AskedMotion(MotionGoal):
 
     @property
     def is_additive(self) -> bool:
-        return False
+        return self._is_additive
 
     def take_rate(self, _rate_hz: float | None) -> None:
         """There is one rate alone."""
 
     def why_not_beside(self, other: Any) -> str:
-        return self._asked.why_not_beside(other)
+        if not isinstance(other, AskedMotion):
+            return self._asked.why_not_beside(other)
+        if self.is_additive or other.is_additive:
+            return "one at a time" if self.is_additive and other.is_additive else ""
+        joint = _joint_of(self.motion)
+        return f"it moves joint '{JOINTS[joint]}', too" if joint == _joint_of(other.motion) else ""
 
 
 @dataclass
@@ -141,21 +155,23 @@ class Engine:
     """What a stream process does, but for its actuators, which are where they are sent."""
 
     clock: VirtualClock = field(default_factory=VirtualClock)
-    position: np.ndarray[Any, Any] = field(default_factory=lambda: np.zeros(1))
-    trace: list[float] = field(default_factory=list)
-    ends: list[tuple[messages.Ended, float]] = field(default_factory=list)
+    position: np.ndarray[Any, Any] = field(default_factory=lambda: np.zeros(2))
+    trace: list[tuple[float, ...]] = field(default_factory=list)
+    ends: list[tuple[messages.Ended, tuple[float, ...]]] = field(default_factory=list)
     notices: list[messages.Notice] = field(default_factory=list)
     after: int = 0
     is_over: bool = False
+    has_failed: bool = False
 
     def __post_init__(self) -> None:
-        self.player = Player(["elbow"], ["rad"], self.position, np.zeros(1))
+        self.player = Player(JOINTS, ["rad"] * 2, self.position, np.zeros(2))
         self.layers = Layers(self.player)
         self._ended: list[messages.Ended] = []
+        self._ended_at: dict[str, tuple[float, ...]] = {}
         self._reported: tuple[Any, ...] = ()
-        driver = SimpleNamespace(disable=lambda: None, limits=ActuatorLimits.none(1))
-        measured = np.zeros(1)
-        setup: dict[str, Any] = {"joints": ["elbow"], "units": ["rad"], "ways": WAYS}
+        driver = SimpleNamespace(disable=lambda: None, limits=ActuatorLimits.none(2))
+        measured = np.zeros(2)
+        setup: dict[str, Any] = {"joints": JOINTS, "units": ["rad"] * 2, "ways": WAYS}
         setup |= {"transmission": TRANSMISSION, "collision": None}
         actuators = SimpleNamespace(
             driver=driver,
@@ -166,6 +182,7 @@ class Engine:
         watch = SimpleNamespace(
             checks=None,
             displaced=lambda: None,
+            moved=lambda _: None,
             start_holding=lambda: None,
             start_motion=lambda: None,
             ways=WaysBack(cast("Any", SimpleNamespace(**setup | {"ways": QUICK})), driver.limits),
@@ -192,44 +209,61 @@ class Engine:
 
     def tick(self, commands: list[tuple[messages.Command, tuple[int, ...], int]]) -> messages.Changed | None:
         """Obey, make one tick, and return what has changed."""
-        player = self.player
+        player, layers = self.player, self.layers
         now_s = self.clock.now()
         self._schedule.ticked_s, self._schedule.deadline_s = now_s - 1 / RATE_HZ, now_s
         for command, fds, number in commands:
             self._commands.obey(command, list(fds))
             self.after = number
-        if self._commands.shutting_down and not player.active:
+        if self._commands.shutting_down and not layers.active:
             self.is_over = True
         else:
             player.tick(1)
-            if player.phase is Phase.SETTLE and not player.slowing:
-                player.finish()
-        self.trace.append(float(self.position[0]))
+            if layers.any:
+                layers.tick(1, 1)
+            self._finish()
+        self.trace.append(tuple(self.position.tolist()))
         self.clock.sleep_until(self.clock.now() + 1 / RATE_HZ)
         return self._changed()
+
+    def _finish(self) -> None:
+        """End what has reached its last row; what is added ends by itself, once its weight has gone."""
+        added = self.layers.addition
+        for player, _ in self.layers.parts():
+            is_added = added is not None and player is added.player
+            if player.phase is Phase.SETTLE and not player.slowing and not is_added:
+                if player.execution is not None:
+                    self._ended_at[player.execution.goal_id] = tuple(player.position.tolist())
+                player.finish()
 
     def aim(self, goal_id: str, position: float) -> None:
         """Take a target, on a way that has no delay."""
         self._commands.obey(messages.Target(goal_id, [position], None, None, 0.0), [])
 
+    def fail(self) -> None:
+        """Fail as a driver does, so that the robot is in fault in this tick."""
+        self.has_failed = True
+        self.layers.fault(ResultCode.HARDWARE_FAULT, "a servo has failed")
+
     def _changed(self) -> messages.Changed | None:
-        player = self.player
+        player, layers = self.player, self.layers
         reported = (player.changes, self.after)
         if reported == self._reported and not self._ended:
             return None
         self._reported = reported
-        for result in player.results:
+        for result in layers.take_results():
             one = messages.Ended(result.execution.goal_id, result.code, result.message, 0.0, result.details)
             self._ended.append(one)
-        player.results.clear()
-        self.ends += [(one, self.trace[-1]) for one in self._ended]
+        here = tuple(player.position.tolist())
+        self.ends += [(one, self._ended_at.get(one.goal_id, here)) for one in self._ended]
         changed = messages.Changed(
-            player.state,
+            layers.state,
             player.torque,
             goal.goal_id if (goal := player.pursuit or player.execution) else None,
             player.position.tolist() if player.torque else None,
             player.waits,
             ended=[*self._ended],
+            beside=layers.states,
             after=self.after,
         )
         self._ended.clear()
@@ -278,9 +312,10 @@ class Halves:
             return self._sent(goal, follow_of(goal.goal_id, start))
         if isinstance(goal, MotionGoal):
             goal.holds = start
-        rows = _rows(goal)
-        approach = _way(start[0], rows[0, 0])
-        return self._sent(goal, _play(goal, start), _shared(approach, _track(rows), _track(rows[:0])))
+        rows, joint = _rows(goal), _joint_of(goal.motion)
+        approach = _track(rows[:0], joint) if goal.is_additive else _way(start[joint], rows[0, joint], joint)
+        tracks = approach, _track(rows, joint), _track(rows[:0], joint)
+        return self._sent(goal, _play(goal, start), _shared(*tracks))
 
     def _sent(
         self, goal: Goal, command: messages.Command, fds: tuple[int, ...] = ()
@@ -314,9 +349,9 @@ class Halves:
 
     def seek(self, seek: Seek, start: list[float]) -> int:
         begin, end = PLACES[seek.goal.motion]
-        place = float(np.linspace(begin, end, ROWS)[seek.row])
+        place, joint = float(np.linspace(begin, end, ROWS)[seek.row]), _joint_of(seek.goal.motion)
         command = messages.Seek(seek.goal.goal_id, seek.row, start, seek.goes_on)
-        return self.send(command, (share(_way(start[0], place)),))
+        return self.send(command, (share(_way(start[joint], place, joint)),))
 
     def park_goal(self, _option: str) -> Goal:
         return self.goal("park")
@@ -340,10 +375,15 @@ class Halves:
 
     # -- time -----------------------------------------------------------------------------------------------
 
-    def goal(self, motion: str, *, is_endless: bool = False, blend_s: float = 0.0) -> Goal:
+    def goal(
+        self, motion: str, *, is_endless: bool = False, blend_s: float = 0.0, is_beside: bool = False
+    ) -> Goal:
         goal_id = f"{motion} {next(self._ids)}"
         if motion != FOLLOW:
-            return AskedMotion(motion, goal_id, is_endless=is_endless, blend_s=blend_s)
+            is_added = motion == ADDED
+            goal = AskedMotion(motion, goal_id, is_endless=is_endless, blend_s=blend_s, is_additive=is_added)
+            goal.is_beside = is_beside or is_added
+            return goal
         return cast("Goal", Asked(motion, goal_id, is_endless=True, needs_control=True))
 
     def step(self) -> None:
@@ -405,13 +445,19 @@ class Halves:
 
     @property
     def moves(self) -> bool:
-        return self.engine.player.state in ACTIVE - {State.PAUSED}
+        return self.engine.layers.state in ACTIVE - {State.PAUSED}
 
     # -- what must hold, once everything is over ------------------------------------------------------------
 
-    def problems(self) -> list[str]:
-        """Return what is wrong with the results and with the end."""
+    def is_refused(self, goal_id: str, message: str) -> bool:
+        """Whether a goal was refused by the engine, with that message."""
+        refused = (ended for ended, _ in self.results if ended.code == "INVALID_GOAL")
+        return any(ended.goal_id == goal_id and ended.message == message for ended in refused)
+
+    def problems(self, may: Collection[str] = ()) -> list[str]:
+        """Return what is wrong with the results and with the end; a goal may be refused for some reasons."""
         wrong, state = [*self._untrue], self.engine.player.state
+        may = [*may, "the robot is fault; it cannot play now"] if self.engine.has_failed else may
         wrong += [f"{one}" for one in self.engine.notices]
         reported = [ended for ended, _ in self.results]
         ids = [ended.goal_id for ended in reported]
@@ -423,13 +469,14 @@ class Halves:
             for ended in reported
             if ends.get(ended.goal_id, (ended.code, ended.message)) != (ended.code, ended.message)
         ]
-        wrong += [f"{ended} was begun in vain" for ended in reported if ended.code == "INVALID_GOAL"]
+        in_vain = [ended for ended in reported if ended.code == "INVALID_GOAL" and ended.message not in may]
+        wrong += [f"{ended} was begun in vain" for ended in in_vain]
         for ended, place in self.engine.ends:
-            end = PLACES.get(ended.goal_id.split()[0], (0.0, place))[1]
-            flows = "flowed_into" in ended.details
-            if ended.code == "SUCCESSFUL" and place != end and not flows:
+            motion, flows = ended.goal_id.split()[0], "flowed_into" in ended.details
+            is_there = motion not in PLACES or place[_joint_of(motion)] == PLACES[motion][1]
+            if ended.code == "SUCCESSFUL" and not is_there and not flows:
                 wrong.append(f"{ended.goal_id} was SUCCESSFUL at {place}")
-        if state not in {State.IDLE, State.ESTOPPED}:
+        if state not in {State.IDLE, State.ESTOPPED, State.FAULT if self.engine.has_failed else State.IDLE}:
             wrong.append(f"it ends {state}")
         if not self.engine.is_over and (not self.session.rests or self.session.state is not state):
             wrong.append(f"the session ends {self.session.in_words}, and the engine {state}")
@@ -443,13 +490,20 @@ def follow_of(goal_id: str, start: list[float]) -> messages.Follow:
         mode="position",
         rate_hz=RATE_HZ,
         timeout_s=1.0,
-        path_tolerance=[messages.OFF],
+        path_tolerance=[messages.OFF] * 2,
         start=start,
     )
 
 
+def _joint_of(motion: str) -> int:
+    return 1 if motion == "grip" else 0
+
+
 def _rows(goal: Goal) -> np.ndarray[Any, Any]:
-    return np.linspace(*PLACES[goal.motion], ROWS)[:, np.newaxis]
+    rows, joint = np.zeros((ROWS, 2)), _joint_of(goal.motion)
+    added = 0.1 * np.sin(np.linspace(0.0, np.pi, ROWS)) ** 2
+    rows[:, joint] = np.linspace(*PLACES[goal.motion], ROWS) if goal.motion in PLACES else added
+    return rows
 
 
 def _shared(*tracks: Track) -> tuple[int, ...]:
@@ -463,17 +517,21 @@ def _play(goal: Goal, start: list[float]) -> messages.Play:
         speed=1.0,
         start=start,
         clock_acceleration=RAMP,
-        path_tolerance=[messages.OFF],
-        goal_tolerance=[messages.OFF],
+        path_tolerance=[messages.OFF] * 2,
+        goal_tolerance=[messages.OFF] * 2,
         goal_time_s=messages.OFF,
         passes=Passes(0, ROWS - 1),
+        beside=goal.is_beside,
+        weight=WEIGHT if goal.is_additive else None,
+        ramp_s=FADE_S,
     )
 
 
-def _way(start: float, end: float) -> Track:
-    rows = np.linspace(start, end, 4)[1:, np.newaxis] if start != end else np.empty((0, 1))
-    return _track(rows)
+def _way(start: float, end: float, joint: int) -> Track:
+    rows = np.zeros((3 if start != end else 0, 2))
+    rows[:, joint] = np.linspace(start, end, 4)[1:][: len(rows)]
+    return _track(rows, joint)
 
 
-def _track(rows: np.ndarray[Any, Any]) -> Track:
-    return Track(rows, np.zeros_like(rows), np.array([True]), RATE_HZ, RAMP)
+def _track(rows: np.ndarray[Any, Any], joint: int = 0) -> Track:
+    return Track(rows, np.zeros_like(rows), np.arange(2) == joint, RATE_HZ, RAMP)
