@@ -53,6 +53,10 @@ LONGEST_S = 0.1
 FIRST_S = 0.02
 """The first twist counts as if one of 0 had come so long before."""
 
+UNEVEN = 0.2
+"""Of its speed, or of the twist's: by so much the frame may be faster for a moment where joints, each by its
+own jerk, do not take a step in their velocities in the same time."""
+
 NO_VALUE = 1e-9
 """Of the largest: a singular value that rounding leaves of 0."""
 WITHIN = 1e-4
@@ -199,7 +203,8 @@ class TwistMap:
         self._speeds, self._accelerations = velocity, acceleration
         self._last = np.zeros(len(joint_map.joints))
         self._last_s: float | None = None
-        self._moves, self._slides = _moves(joint_map, self._numbers)
+        self._leaders = [number for number in self._numbers if joint_map.leaders[number] == number]
+        self._moves, self._slides = _moves(joint_map, self._leaders)
         self._refuse_unmoved(joints)
         self._rank = self._greatest_rank()
 
@@ -234,8 +239,24 @@ class TwistMap:
         towards = part * whole - self._last
         far = np.abs(towards)
         step = np.min(np.divide(change, far, out=np.ones_like(far), where=far > change), initial=1.0)
+        step = min(step, self._even_step(positions, twist, towards))
         self._last, self._last_s = self._last + step * towards, now_s
         return JointVelocities(self._last[self._numbers], share, slowed_by)
+
+    def _even_step(self, positions: Floats, twist: Floats, towards: Floats) -> float:
+        """Return which share of a change of velocities may be made at once.
+
+        Joints with a lower jerk come later to their new velocities. Where the parts of the frame's way that
+        joints make take each other away, as near a singularity, what they leave for a moment is faster than
+        before or after: at most by half of what these parts are more than their sum.
+        """
+        _, rows, weights = self._rows(positions)
+        scales = np.where(self._slides, 1.0 / weights[0] if weights[0] else 1.0, 1.0)
+        parts = rows * (towards[self._leaders] / scales)
+        uneven = (np.linalg.norm(parts, axis=0).sum() - np.linalg.norm(parts.sum(axis=1))) / 2.0
+        now = np.linalg.norm(rows @ (self._last[self._leaders] / scales))
+        speed = max(float(np.linalg.norm((weights * twist)[self._asked])), float(now))
+        return UNEVEN * speed / max(float(uneven), UNEVEN * speed, NO_VALUE)
 
     def velocities(self, positions: Floats, twist: Floats) -> JointVelocities:
         """Return the velocities of the joints that may move, whatever they are now.
@@ -381,8 +402,8 @@ def _columns(model: RobotModel) -> list[int]:
     return columns
 
 
-def _moves(joint_map: JointMap, numbers: Sequence[int]) -> tuple[Floats, Booleans]:
-    """Return how fast all joints move with each leader among some, and which of these slide.
+def _moves(joint_map: JointMap, leaders: Sequence[int]) -> tuple[Floats, Booleans]:
+    """Return how fast all joints move with each of some leaders, and which of these slide.
 
     Shapes (joints, leaders) and (leaders,).
     """
@@ -390,7 +411,6 @@ def _moves(joint_map: JointMap, numbers: Sequence[int]) -> tuple[Floats, Boolean
     for mimic in joint_map.mimics:
         rates[mimic.joint] = 0.0
         rates[mimic.joint, mimic.leader] = mimic.multiplier
-    leaders = [number for number in numbers if joint_map.leaders[number] == number]
     return rates[:, leaders], np.array([joint_map.units[leader] == "m" for leader in leaders], dtype=bool)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis.strategies import integers
 
 from motiond.daemon.config.robot import JointSettings
@@ -159,6 +159,7 @@ def test_a_tool_that_goes_through_a_singularity_is_not_flung(acceleration: Float
 
 @pytest.mark.hypothesis
 @given(seed=integers(0, 1_000_000))
+@example(seed=3705)
 def test_wherever_it_is_jogged_a_tool_keeps_its_speed_and_its_way_and_can_go_back(seed: int) -> None:
     jog = jog_of(seed)
     arm = jog.arm()
