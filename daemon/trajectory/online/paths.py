@@ -48,8 +48,13 @@ for _order in range(4):
     for _power in range(6 - _order):
         _DERIVATIVES[_order, _power, _power + _order] = factorial(_power + _order) / factorial(_power)
 _U = np.linspace(0.0, 1.0, _PLACES)
-_SHAPES = (_U[:, None] ** np.arange(6.0) @ _DERIVATIVES)[:, None]
-"""Shape (4, 1, places, 6): each part of the polynomial and of its derivatives at `_U`, for 1 s."""
+_SHAPES = (_U[:, None] ** np.arange(6.0) @ _DERIVATIVES)[:, None] / (
+    JOIN_S[:, None, None] ** _ORDERS[:, None, None, None]
+)
+"""Shape (4, durations, places, 6): each part of the polynomial and of its derivatives at `_U`."""
+_SCALES = JOIN_S[:, None, None] ** _ORDERS[:3, None]
+"""Shape (durations, 3, 1): of a gap, its velocity and its acceleration, for the time that it takes."""
+_AFTER_S = JOIN_S[:, None] * _U
 
 
 class Paths:
@@ -71,6 +76,7 @@ class Paths:
         self.joined: Booleans = np.zeros(count, dtype=bool)
         self.rows, self.ahead = np.zeros((3, count)), np.zeros((3, count))
         self._since_s, self._join_s = np.zeros(count), np.ones(count)
+        self._is_new = False
         self._gaps, self._powers = np.zeros((3, 6, count)), np.ones((6, count))
         self._kept, self._most = np.zeros((9, count)), _most_of(limits, period_s)
 
@@ -81,7 +87,12 @@ class Paths:
         return -np.inf if last is None else last.ends_s
 
     def add(self, path: Spline) -> None:
-        """Let a path follow from its begin on, instead of all that would have been later."""
+        """Let a path follow from its begin on, instead of all that would have been later.
+
+        It begins in the tick after this at the earliest: to take a path and to find the way onto it is too
+        much for one tick.
+        """
+        self._is_new = True
         self._waiting = [other for other in self._waiting if other.begins_s < path.begins_s]
         self._waiting.append(path)
         del self._waiting[:-MOST_WAITING]
@@ -95,7 +106,8 @@ class Paths:
 
     def look(self, now_s: float) -> Floats | None:
         """Begin the path that is due; return where to rest, shape (joints,), at the end of one."""
-        if self._waiting and self._waiting[0].begins_s <= now_s:
+        is_new, self._is_new = self._is_new, False
+        if self._waiting and self._waiting[0].begins_s <= now_s and not is_new:
             due = [path for path in self._waiting if path.begins_s <= now_s]
             self.path = due[-1]
             del self._waiting[: len(due)]
@@ -127,11 +139,10 @@ class Paths:
     def _join(self, path: Spline, now_s: float, state: Floats) -> None:
         """Find ways onto the path for joints that have none."""
         gap, limits = state - path.state_at(now_s), self._limits
-        durations = JOIN_S[:, None, None]
-        gaps = _VANISHING @ (gap * durations ** _ORDERS[:3, None])
-        times = np.minimum(now_s + JOIN_S[:, None] * _U, path.ends_s)
+        gaps = _VANISHING @ (gap * _SCALES)
+        times = np.minimum(now_s + _AFTER_S, path.ends_s)
         ways = path.at(times.ravel()).reshape(4, len(JOIN_S), _PLACES, -1)
-        ways += _SHAPES @ gaps / durations ** _ORDERS[:, None, None, None]
+        ways += _SHAPES @ gaps
         p, v, a, j = ways
         keeps = (p >= limits.lower) & (p <= limits.upper) & (np.abs(v) <= limits.velocity)
         keeps &= (np.abs(a) <= limits.acceleration) & (np.abs(j) <= limits.jerk)

@@ -167,6 +167,8 @@ class Spline:
 
     def _held(self, states: Floats, times: Floats) -> Floats:
         after = times > self._edges[-1]
+        if not after.any():
+            return states
         states[1:, after] = 0.0
         states[0, after] = np.broadcast_to(self.rest, states.shape[1:])[after]
         return states
