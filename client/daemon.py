@@ -6,8 +6,9 @@ import asyncio
 import json
 import math
 import time
+from collections.abc import Iterable
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
 from weakref import WeakSet
 
 from .errors import ClientError, ConnectionLost, NoAnswer, Refused
@@ -15,7 +16,7 @@ from .reports import RETAINED, Report, Result, Stream, refuse_unknown
 from .transport import FIRST_WAIT_S, GROUP, STOPS, UNEXPIRING, Deadline, data_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from .transport import Transport
 
@@ -31,6 +32,8 @@ LOOK_S = 0.1
 RELEASED_AFTER = frozenset({"release", "park"})
 LONGEST_BODY = 65_536
 """In bytes; no daemon takes more."""
+MOST_SHOWN = 40
+"""So many characters of a value that is no number are shown."""
 TWIST = 6
 """Values of a twist."""
 NO_NAME = frozenset("/+#\0")
@@ -936,11 +939,9 @@ class Follow:
         ------
         As `send`.
         """
-        rows = [[_finite(value) for value in row] for row in positions]
+        rows = [self._row(number, row) for number, row in enumerate(positions)]
         if not rows:
             raise ValueError("no rows; a chunk has one at least; give some")
-        if any(len(row) != len(self.joints) for row in rows):
-            raise ValueError(f"{len(self.joints)} joints are followed; give each row one value for each")
         if (period_s is None) == (times is None):
             raise ValueError("rows have a period_s, or times; give one of them")
         when: dict[str, Any] = {} if period_s is None else {"period_s": period_s}
@@ -949,6 +950,17 @@ class Follow:
         if start_at is not None:
             when["start_at"] = start_at
         self._post("follow/chunk", sent_at, {"positions": rows, **when})
+
+    def _row(self, number: int, row: object) -> list[float]:
+        """Return the numbers of a row of a chunk, the rows counted from 0."""
+        values = list(row) if isinstance(row, Iterable) and not isinstance(row, str) else [row]
+        if len(values) != len(self.joints):
+            what = f"row {number} has {len(values)} values; {len(self.joints)} joints are followed"
+            raise ValueError(f"{what}; give each row one value for each")
+        return [
+            _finite(value, f"row {number}, joint '{joint}': ")
+            for value, joint in zip(values, self.joints, strict=True)
+        ]
 
     def _post(self, verb: str, sent_at: float | None, values: dict[str, Any]) -> None:
         if (result := self._goal.ended()) is not None:
@@ -975,12 +987,13 @@ def _where_given(**keys: Any) -> dict[str, Any]:
     return {key: value for key, value in keys.items() if value is not None}
 
 
-def _finite(value: float) -> float:
-    if isinstance(value, bool):
-        raise ValueError(f"{value} is no target; give a finite number")  # noqa: TRY004 - as of any other
-    number = float(value)
+def _finite(value: object, where: str = "") -> float:
+    try:
+        number = math.nan if isinstance(value, bool | str | bytes) else float(cast("float", value))
+    except (TypeError, ValueError):
+        number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"{number} is no target; give a finite number")
+        raise ValueError(f"{where}{repr(value)[:MOST_SHOWN]} is no target; give a finite number")
     return number
 
 

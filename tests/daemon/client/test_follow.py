@@ -38,7 +38,29 @@ def test_a_twist_has_six_numbers_whatever_joints_move() -> None:
     ("rows", "keys", "problem"),
     [
         ([], {"period_s": 0.1}, "no rows; a chunk has one at least; give some"),
-        ([[0.1]], {"period_s": 0.1}, "2 joints are followed; give each row one value for each"),
+        (
+            [[0.1]],
+            {"period_s": 0.1},
+            "row 0 has 1 values; 2 joints are followed; give each row one value for each",
+        ),
+        (
+            [0.1, 0.2],
+            {"period_s": 0.1},
+            "row 0 has 1 values; 2 joints are followed; give each row one value for each",
+        ),
+        (
+            [[0.1, 0.1], [0.1, None]],
+            {"period_s": 0.1},
+            "row 1, joint 'elbow': None is no target; give a finite number",
+        ),
+        ([["0.1", 0.1]], {"period_s": 0.1}, "row 0, joint 'base': '0.1' is no target; give a finite number"),
+        ([[0.1, "far"]], {"period_s": 0.1}, "row 0, joint 'elbow': 'far' is no target; give a finite number"),
+        (
+            [[float("nan"), 0.1]],
+            {"period_s": 0.1},
+            "row 0, joint 'base': nan is no target; give a finite number",
+        ),
+        ([[0.1, 0.1]], {"times": [None]}, "None is no target; give a finite number"),
         ([[0.1, 0.1]], {}, "rows have a period_s, or times; give one of them"),
         ([[0.1, 0.1]], {"period_s": 0.1, "times": [0.0]}, "rows have a period_s, or times; give one of them"),
     ],
