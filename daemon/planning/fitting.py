@@ -70,12 +70,16 @@ def fitted(
     raise PlanError("\n".join(f"{rows.name}: {violation}" for violation in violations), violations)
 
 
-def is_only_curve_too_fast(
+def fastest_curve(
     rows: MotionRows, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float
-) -> bool:
-    """Whether all that is beyond a limit is the speed of the curve between rows."""
+) -> float:
+    """Return how fast the curve between rows is, as a share of a limit, where that is all that is beyond one.
+
+    0 where nothing is, or something else.
+    """
     _, found = _Fitting(rows, joint_map, settings, max_rate_hz).compared(rows, 1.0)
-    return bool(found) and all(one.between and one.kind == "velocity" for one in found)
+    is_all = all(one.between and one.kind == "velocity" for one in found)
+    return max((one.value / one.limit for one in found), default=0.0) if is_all else 0.0
 
 
 def _needed(found: Sequence[Violation]) -> float:

@@ -22,7 +22,7 @@ from motiond.formats.registry import RECORDER
 from ..joints import ROUNDING, JointMapError, joint_bounds
 from ..trajectory import Track
 from .columns import MotionRows, better_rate_hz, clipped, frames_per_row, in_columns
-from .fitting import fitted, is_only_curve_too_fast
+from .fitting import fastest_curve, fitted
 from .speed_limits import clock_acceleration, max_speed_of
 from .units import unit_doubts
 from .violations import PlanError
@@ -42,6 +42,8 @@ SMOOTH_HZ = 100.0
 """At lower rates an actuator that follows at 30 Hz is up to twice and more as fast as its joint should be."""
 IN_MOTION = 2.0
 """A joint that is faster at an end than so many rows of its acceleration explain is not at rest there."""
+SLIGHTLY = 1.01
+"""Of a velocity limit: a curve that is no faster between rows that keep it gives way to straight lines."""
 MOST_ROWS, MOST_VALUES = 500_000, 8_000_000
 """Of what is laid out for a request, and not once for all."""
 JERKY, NEARBY = 3.0, 1000
@@ -132,14 +134,25 @@ def plan(
     """
     rows = in_columns(motion, joint_map, settings)
     doubts = tuple(unit_doubts(motion, rows, joint_map))
-    # What has followed targets at a limit of velocity has its rows there, and PCHIP is faster between them.
+    # What has followed targets at a limit of velocity has its rows there, and PCHIP is faster between them;
+    # an export of it does not say that it is one.
+    is_recorded = motion.metadata.get("recorded_by") == RECORDER
+    most = np.inf if is_recorded else SLIGHTLY
     if (
-        motion.metadata.get("recorded_by") == RECORDER
-        and settings.interpolation == "cubic"
-        and is_only_curve_too_fast(rows, joint_map, settings, max_rate_hz)
+        settings.interpolation == "cubic"
+        and (is_recorded or _is_at_velocity_limit(rows, joint_map))
+        and 1.0 < fastest_curve(rows, joint_map, settings, max_rate_hz) <= most
     ):
         settings = settings.model_copy(update={"interpolation": "linear"})
     return _planned(rows, joint_map, settings, max_rate_hz, unit_warnings=doubts, speed=speed)
+
+
+def _is_at_velocity_limit(rows: MotionRows, joint_map: JointMap) -> bool:
+    """Whether the fastest step of some joint is within `SLIGHTLY` of its velocity limit."""
+    if len(rows.times) < 2:
+        return False
+    speeds = np.abs(np.diff(rows.positions, axis=0) / np.diff(rows.times)[:, np.newaxis]).max(axis=0)
+    return bool((speeds * SLIGHTLY >= joint_map.limits.velocity)[rows.driven].any())
 
 
 def at_rate(planned: Plan, rate_hz: float, joint_map: JointMap, settings: RobotSettings) -> Plan:

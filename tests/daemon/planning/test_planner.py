@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import tracemalloc
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,10 +15,13 @@ from motiond.daemon.planning.curve import peak_speeds
 from motiond.daemon.planning.planner import Plan, plan, plan_pose
 from motiond.daemon.planning.speed_limits import FASTEST
 from motiond.daemon.planning.violations import PlanError
-from motiond.formats import Motion
+from motiond.formats import Motion, dump_motion, load_motion
 from motiond.formats.model import pchip_slopes
 from tests.robots import map_of, settings_of
 from tests.tables import table
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MAX_RATE_HZ = 1000.0
 ELBOW: dict[str, dict[str, Any]] = {
@@ -465,9 +468,9 @@ def test_a_far_time_is_refused_before_memory_is_spent_on_it(frames: int, last_s:
         tracemalloc.stop()
 
 
-def at_the_velocity_limit() -> Motion:
-    """To 2.5 rad/s within a tenth of a second, on at it, and back to rest, by setpoints of 200 a second."""
-    speeds = 2.5 * np.clip(np.minimum(np.arange(81), np.arange(80, -1, -1)) / 20, 0.0, 1.0)
+def at_the_velocity_limit(ramp: int = 20) -> Motion:
+    """To 2.5 rad/s within so many of 200 rows a second, on at it, and back to rest."""
+    speeds = 2.5 * np.clip(np.minimum(np.arange(81), np.arange(80, -1, -1)) / ramp, 0.0, 1.0)
     return motion(np.cumsum(speeds) / 200 - 0.5, 200.0)
 
 
@@ -482,8 +485,17 @@ def test_a_recording_at_a_velocity_limit_is_played_bit_for_bit_and_no_faster_bet
         assert np.abs(result.velocities).max() <= 2.5 * (1.0 + 1e-9)
 
 
-def test_a_file_whose_curve_is_too_fast_between_its_rows_is_refused() -> None:
-    assert "(after frame" in str(refusal(at_the_velocity_limit()))
+def test_a_file_whose_curve_is_much_too_fast_between_its_rows_is_refused() -> None:
+    assert "(after frame" in str(refusal(at_the_velocity_limit(ramp=2)))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz"])
+def test_an_export_of_a_recording_at_a_velocity_limit_is_played_again(tmp_path: Path, suffix: str) -> None:
+    recorded = replace(at_the_velocity_limit(), metadata={"recorded_by": "motiond"})
+    dump_motion(recorded, tmp_path / f"export{suffix}")
+    result = planned(load_motion(tmp_path / f"export{suffix}"))
+    assert result.positions == pytest.approx(recorded.positions, abs=1e-12)
+    assert (result.interpolation, result.slowed_to, result.warnings) == ("linear", 1.0, ())
 
 
 def test_a_recording_whose_rows_are_too_fast_is_refused() -> None:
