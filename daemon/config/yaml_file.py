@@ -46,6 +46,16 @@ class _Loader(yaml.CSafeLoader):
                 key.tag = _STR
         return super().construct_mapping(node, deep)
 
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Put merged keys in their place; those that the mapping has itself are its own."""
+        own = [pair for pair in node.value if pair[0].tag != _MERGE]
+        super().flatten_mapping(node)
+        merged = {key.value: (key, value) for key, value in node.value[: len(node.value) - len(own)]}
+        for key, _ in own:
+            if isinstance(key, yaml.ScalarNode):
+                merged.pop(key.value, None)
+        node.value = [*merged.values(), *own]
+
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - PyYAML's own signature
         """Construct a value; PyYAML itself does not expect that a date or a number may be impossible."""
         if node.tag == _INT and len(node.value) > MOST_DIGITS:

@@ -228,6 +228,20 @@ def test_aliases_that_repeat_little_are_read(tmp_path: Path) -> None:
     assert robots["arm"] == robots["leg"] == robots["hand"]
 
 
+@pytest.mark.parametrize("own", ["driver: {type: sim}, <<: *arm", "<<: *arm, driver: {type: sim}"])
+def test_a_key_of_its_own_overrides_one_that_is_merged(tmp_path: Path, own: str) -> None:
+    file = tmp_path / "arm.yaml"
+    file.write_text(ARM.replace("arm: ", "arm: &arm ").replace("}}}}}\n", f"}}}}}}}}, hand: {{{own}}}}}\n"))
+    robots = load_settings(file).robots
+    assert robots["hand"].joints == robots["arm"].joints
+
+
+def test_a_key_that_stands_twice_beside_a_merge_is_refused(tmp_path: Path) -> None:
+    own = "on_end: hold, on_end: park, <<: *arm"
+    text = ARM.replace("arm: ", "arm: &arm ").replace("}}}}}\n", f"}}}}}}}}, hand: {{{own}}}}}\n")
+    assert "key 'on_end' stands twice" in refusal(tmp_path, text)
+
+
 @pytest.mark.parametrize(
     "value", ["!!set [a, b]", "!!map [a]", "!!set a", "!!omap {a: 1}", "!!pairs a", "!!seq a"]
 )
