@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 MAX_RATE_HZ = 1000.0
 MOST_JOINTS = 6
 BEYOND = 0.1  # of all robots
+DIFFERENT = 0.6  # of all lives with chains
 TAUGHT = 0.25  # the same
 TURNING = 0.25  # the same
 FASTER = 8.0  # than others is a joint that turns without end
@@ -320,10 +321,11 @@ def _target(chance: Chance) -> tuple[str, dict[str, Any]]:
 
 
 def _gentle(life: Life, chance: Chance) -> Iterator[tuple[str, Plan]]:
-    """Yield motions to and fro, from rest to rest, that leave room for a blend; all at one rate."""
-    joint_map, rate_hz = life.joint_map, float(chance.choice(RATES_HZ))
-    names = np.array(joint_map.joints)
+    """Yield motions to and fro, from rest to rest, that leave room for a blend, each at a rate of its own."""
+    joint_map, names = life.joint_map, np.array(life.joint_map.joints)
+    one_hz, differ = float(chance.choice(RATES_HZ)), bool(chance.random() < DIFFERENT)
     for name in ("bow", "sway"):
+        rate_hz = float(chance.choice(RATES_HZ)) if differ else one_hz
         driven = chance.random(names.size) < 0.8
         driven[chance.integers(names.size)] = True
         at = np.linspace(0.0, 1.0, int(chance.integers(30, 250)))[:, None]
