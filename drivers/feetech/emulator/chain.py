@@ -1,0 +1,125 @@
+"""An emulated bus: what a daisy chain of servos answers, byte for byte.
+
+The chain answers the instructions that the driver sends, by the time at which they arrive; answers may be
+lost or garbled on request. It knows no port and no thread.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..protocol import BROADCAST_ID, Instruction, encode_status, take_packet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from ..protocol import Packet
+    from .servo import EmulatedServo
+
+RETURN_DELAY_UNIT_S = 2e-6
+SPAN = 2
+"""Bytes of address and length."""
+MOST_DATA = 253
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What comes back from one servo, and how long it waits before it."""
+
+    frame: bytes
+    delay_s: float
+
+
+@dataclass(slots=True)
+class EmulatedChain:
+    """Servos that share a bus."""
+
+    servos: list[EmulatedServo]
+    now: Callable[[], float]
+    faults: deque[Callable[[bytes], bytes]] = field(default_factory=deque)
+    _now_s: float = field(default=0.0, init=False)
+
+    def lose_next(self, count: int = 1) -> None:
+        """Lose the next `count` answers."""
+        self.faults.extend([lambda _: b""] * count)
+
+    def garble_next(self, count: int = 1) -> None:
+        """Invert a bit in each of the next `count` answers."""
+        self.faults.extend([_invert_a_bit] * count)
+
+    def feed(self, received: bytearray) -> Iterator[Reply]:
+        """Take packets out of what was received, and yield each servo's answer."""
+        while (packet := take_packet(received)) is not None:
+            self._now_s = self.now()
+            for servo, data in self._answers(packet):
+                frame = encode_status(servo.servo_id, servo.error_byte, data)
+                if self.faults:
+                    frame = self.faults.popleft()(frame)
+                yield Reply(frame, servo.get("return_delay") * RETURN_DELAY_UNIT_S)
+
+    def _answers(self, packet: Packet) -> Iterator[tuple[EmulatedServo, bytes]]:
+        """Carry out an instruction; yield the servos that answer, with their data."""
+        match packet.error:
+            case Instruction.SYNC_READ if len(packet.data) > SPAN:
+                asked = self._there(packet.data[SPAN:])
+                yield from ((one, _read(one, packet.data)) for one in asked if one.table.sync_read)
+            case Instruction.SYNC_WRITE if len(packet.data) > SPAN:
+                self._sync_write(packet.data)
+            case _:
+                for servo in self._meant(packet):
+                    data = _obey(servo, packet)
+                    if data is not None and (
+                        packet.servo_id != BROADCAST_ID or packet.error == Instruction.PING
+                    ):
+                        yield servo, data
+
+    def _meant(self, packet: Packet) -> list[EmulatedServo]:
+        """Return the servos that a packet is for, and that are there."""
+        ids = (
+            sorted(one.servo_id for one in self.servos)
+            if packet.servo_id == BROADCAST_ID
+            else [packet.servo_id]
+        )
+        return list(self._there(ids))
+
+    def _there(self, ids: Iterable[int]) -> Iterator[EmulatedServo]:
+        by_id = {servo.servo_id: servo for servo in self.servos}
+        for servo_id in ids:
+            servo = by_id.get(servo_id)
+            if servo is not None and servo.attends(self._now_s):
+                yield servo
+
+    def _sync_write(self, parameters: bytes) -> None:
+        address, length = parameters[:SPAN]
+        for at in range(SPAN, len(parameters), 1 + length):
+            part = parameters[at : at + 1 + length]
+            if len(part) == 1 + length:
+                for servo in self._there(part[:1]):
+                    servo.write(address, part[1:])
+
+
+def _obey(servo: EmulatedServo, packet: Packet) -> bytes | None:
+    """Carry out an instruction, and return what the servo answers; None if it does not."""
+    match packet.error:
+        case Instruction.PING:
+            return b""
+        case Instruction.READ if len(packet.data) == SPAN:
+            return _read(servo, packet.data)
+        case Instruction.WRITE if len(packet.data) > 1:
+            servo.write(packet.data[0], packet.data[1:])
+        case Instruction.REBOOT if servo.reboots:
+            servo.restart()
+        case _:
+            return None
+    return b"" if servo.get("status_return_level") else None
+
+
+def _read(servo: EmulatedServo, parameters: bytes) -> bytes:
+    address, length = parameters[:SPAN]
+    return bytes(servo.memory[address : address + min(length, MOST_DATA)])
+
+
+def _invert_a_bit(frame: bytes) -> bytes:
+    return frame[:-1] + bytes([frame[-1] ^ 0x10])
