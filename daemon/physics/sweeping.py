@@ -30,6 +30,8 @@ TOLERANCE_M = 0.0005
 """Nowhere between two looks does a pair come nearer than it was found, or than the margin, by more."""
 SHARE, COARSE_M = 0.9, 0.001
 """What is nearest is found within a tenth; within the margin, and this, at the least."""
+WORST = 3
+"""So many pairs of links within the margin are followed to where they are nearest; of others it is enough."""
 ROWS_AT_ONCE = 1024
 FIRST_LOOKS = 64
 
@@ -98,7 +100,8 @@ class Swept:
     """What was found along a path.
 
     - `nearest`: the nearest pair of all; None where there is none
-    - `violations`: of each two links within the margin, where they are nearest; the worst first
+    - `violations`: two links each that are within the margin, the worst first: the `WORST` where they are
+      nearest, the others where they were found to be
     """
 
     nearest: Encounter | None
@@ -147,7 +150,8 @@ class _Search:
         self._reserve = np.zeros(count) if reserve_m is None else reserve_m
         self._least = np.full(count, np.inf)
         self._found: dict[int, Encounter] = {}
-        self._best = np.inf
+        self._best = self._worst = np.inf  # the nearest of all; of the WORST, the one that is nearest last
+        self._by_links: dict[tuple[str, str], float] = {}
 
     def glance(self, pairs: Indices) -> None:
         """Look at a few rows all over the path, so that less has to be looked at in detail."""
@@ -237,17 +241,24 @@ class _Search:
         """Return below which distance each of some pairs would be news, by their least ones so far."""
         beyond = max(self._margin_m, SHARE * self._best)
         within = np.minimum(least, self._margin_m)
-        return np.where(least < self._margin_m, within - COARSE_M - (1.0 - SHARE) * np.abs(within), beyond)
+        deeper = np.minimum(within - COARSE_M - (1.0 - SHARE) * np.abs(within), self._worst)
+        return np.where(least < self._margin_m, deeper, beyond)
 
     def _sought_by(self, least: float) -> float:
         """Return the same for one."""
         if least < self._margin_m:
-            return least - COARSE_M - (1.0 - SHARE) * abs(least)
+            return min(least - COARSE_M - (1.0 - SHARE) * abs(least), self._worst)
         return max(self._margin_m, SHARE * self._best)
 
     def _note(self, pair: int, near: float, distance: float, place: float) -> None:
         self._least[pair] = near
         self._best = min(self._best, near)
+        links = self._clearance.links[pair]
+        if near < min(self._margin_m, self._by_links.get(links, np.inf)):
+            self._by_links[links] = near
+            self._worst = (
+                sorted(self._by_links.values())[WORST - 1] if len(self._by_links) >= WORST else np.inf
+            )
         found = Nearest(self._clearance.links[pair], distance, self._look.points)
         self._found[pair] = Encounter(found, place, float(self._reserve[pair]))
 
