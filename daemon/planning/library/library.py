@@ -12,6 +12,7 @@ import logging
 import math
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -71,6 +72,8 @@ class Entry:
         As in the file; 0 and () where it cannot be read.
     holds : tuple of str
         The joints that it leaves where they are; () where it cannot be played.
+    is_unread : bool
+        Whether it stands for a file that is being read or checked.
     """
 
     name: str
@@ -86,6 +89,7 @@ class Entry:
     holds: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     markers: tuple[Marker, ...] = ()
+    is_unread: bool = False
 
     def payload(self) -> dict[str, Any]:
         """Return the description of the motion, JSON-ready; long lists are cut."""
@@ -126,6 +130,7 @@ class _PassingError(Exception):
 
 
 STAYS = "what it held before stays"
+IS_READ = "it is being read and checked"
 
 
 class MotionLibrary:
@@ -181,6 +186,8 @@ class MotionLibrary:
         self._entries: Mapping[str, Entry] = {}
         self._lost: frozenset[str] = frozenset()
         self._has_unlisted = False
+        self._first: tuple[list[Path], dict[Path, _File]] | None = None  # to be read, and read, at first
+        self._turn = Lock()
 
     def load_all(
         self,
@@ -226,6 +233,8 @@ class MotionLibrary:
             for place in {path.parent: None for path in files}
         ]
         problems += [f"{unread_map}; {STAYS}"] if unread_map else []
+        if not self._files:
+            self._first = found.motions, files
         for path in found.motions:
             if stopped():
                 return False
@@ -245,9 +254,22 @@ class MotionLibrary:
         for problem in problems:
             if problem not in self.problems:
                 log.warning("%s: %s", self.joint_map.robot, problem)
-        self._files, self._entries, self.problems = files, _by_name(entries), tuple(problems)
-        self._has_unlisted = bool(found.unlisted)
+        with self._turn:
+            self._files, self._entries, self.problems = files, _by_name(entries), tuple(problems)
+            self._has_unlisted, self._first = bool(found.unlisted), None
         return True
+
+    def list_unread(self) -> None:
+        """List what has been read already, and that the other files are being read.
+
+        While `load_all` reads for the first time, in a thread.
+        """
+        with self._turn:
+            if self._first is None:
+                return
+            paths, files = self._first[0], dict(self._first[1])
+            entries = [entry for file in files.values() for entry in file.entries]
+            self._entries = _by_name([*entries, *(_unread(path) for path in paths if path not in files)])
 
     def is_incomplete(self) -> bool:
         """Whether something could not be read for a reason that will pass."""
@@ -460,6 +482,12 @@ class MotionLibrary:
             reason = f"the actuators release between setpoints that come at less than {slowest:g} Hz"
             hint = f"`motiond convert --rate {math.ceil(slowest)}`, or raise `command_lifetime_s`"
             yield f"{motion.name}: {planned.rate_hz:g} frames/s are too few; {reason}; {hint}"
+
+
+def _unread(path: Path) -> Entry:
+    name = printable(path.stem)
+    reason = f"{name}: {IS_READ}; it can be played once that is done"
+    return Entry(name, path, reason=reason, is_unread=True)
 
 
 def _refuse_passing(error: FormatError) -> None:

@@ -25,6 +25,8 @@ FILES_AT_ONCE = 500
 """After so many files, what was read is taken out of the garbage collector's full passes."""
 AT_ONCE = 2
 """So many robots' motions are read at once: a thread for each would keep the event loop from its turn."""
+FIRST_S = 2.0
+"""A robot begins without the motions that take longer to read and to check."""
 TURN_S = 1.0
 """Whoever reads for longer, as from a network drive that does not answer, no longer keeps others waiting."""
 
@@ -51,6 +53,7 @@ class MotionLoader:
         self._turns = turns or asyncio.Semaphore(AT_ONCE)
         self._in_turn: asyncio.Task[None] | None = None
         self._done: asyncio.Future[None] | None = None
+        self._first: asyncio.Task[None] | None = None
         self._reading = False
         self._leaving = Event()
         self._kept = 0
@@ -95,8 +98,16 @@ class MotionLoader:
         await self.load(may_read)
 
     async def load_first(self) -> None:
-        """Read all motions; a robot that has none of them can still go to postures, and try again."""
-        await self._log_failure(self.load())
+        """Read all motions, or begin to, and list those that are still being read.
+
+        A robot that has none of them can still go to postures, and try again.
+        """
+        reading = self._log_failure(self.load())
+        self._first = asyncio.create_task(reading, name=f"{self._robot}.first_motions")
+        await asyncio.wait((self._first,), timeout=FIRST_S)
+        if not self._first.done():
+            self._library.list_unread()
+            self._on_loaded()
 
     async def check_again(self) -> None:
         """Plan all motions again, after the reading that is under way, if any: the limits have changed."""

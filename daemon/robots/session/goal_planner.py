@@ -217,6 +217,9 @@ class GoalPlanner:
             raise RequestError(
                 "UNKNOWN_MOTION", self._library.joint_map.robot, *self._library.unknown(motion)
             )
+        if entry.is_unread:
+            problem, hint = f"{motion} is being read and checked", "wait until the motions are published"
+            raise RequestError("BUSY", self._name, problem, hint=hint)
         if entry.plan is None:
             raise RequestError.of("INVALID_MOTION", shortened(entry.reason, LONGEST_REASON))
         if not self._is_checked(entry.plan):

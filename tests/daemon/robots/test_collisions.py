@@ -29,6 +29,7 @@ from tests.daemon.rig import Rig, ask, refused, write_seq
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from motiond.daemon.planning import Plan
     from motiond.daemon.robots.registry import RobotRegistry
 
 RATE_HZ = 100
@@ -415,6 +416,34 @@ async def test_a_look_that_takes_longer_than_a_client_waits_is_found_done_by_who
     fix = "it does not begin any more, but the look goes on; ask again in some seconds"
     assert first == second == ("TIMEOUT", f"arm: not done in 0.2 s; {reason}; {fix}")
     assert len(looks) == 1
+
+
+async def test_a_robot_is_idle_while_a_motion_is_checked_for_long_and_lists_it_so(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, look = Event(), CollisionCheck.of_plan
+
+    def slowly(self: CollisionCheck, planned: Plan, *others: Any) -> Any:
+        while planned.motion == "nod" and not go_on.is_set():
+            time.sleep(0.01)
+        return look(self, planned, *others)
+
+    monkeypatch.setattr(CollisionCheck, "of_plan", slowly)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        listed = {one["name"]: one for one in rig.reports_on("motions")[-1]["motions"]}
+        answer = await refused(registry, "play", motion="nod")
+        await go(rig, registry, left=0.1)
+        go_on.set()
+        await rig.until(
+            "motions", lambda data: any(one["name"] == "nod" and one["ok"] for one in data["motions"])
+        )
+        await rig.rest_after((await ask(registry, "play", motion="nod"))["goal_id"])
+        assert rig.results() == ["SUCCESSFUL"] * 2
+    reason = "it is being read and checked; it can be played once that is done"
+    assert (listed["nod"]["ok"], listed["nod"]["reason"]) == (False, f"nod: {reason}")
+    assert listed["left_in"]["ok"]
+    assert answer == ("BUSY", "arm: nod is being read and checked; wait until the motions are published")
 
 
 async def test_a_stop_while_it_is_looked_at_holds(rig: Rig, slow_look: Event) -> None:
