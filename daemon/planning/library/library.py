@@ -223,7 +223,7 @@ class MotionLibrary:
 
     def _load_all(self, stopped: Callable[[], bool], may_read: Callable[[Path], bool] | None) -> bool:
         unread_map = self._map.refresh(may_read)
-        found = list_places(self._settings.motion_places)
+        found = list_places(self._settings.motion_places, self._settings.upload_folder)
         unread = {place: found.unlisted.get(place, "") for place in self._unlisted(found, may_read)}
         files = {
             path: file for path, file in self._files.items() if path.parent in unread and self._may_stay(file)

@@ -172,11 +172,16 @@ class Listing:
     unlisted: dict[Path, str] = field(default_factory=dict)  # folders that cannot be listed, and why
 
 
-def list_places(places: Iterable[Path]) -> Listing:
-    """List files and folders, in their order; what is in a folder is sorted, hidden files are left out."""
+def list_places(places: Iterable[Path], made_later: Path | None = None) -> Listing:
+    """List files and folders, in their order; what is in a folder is sorted, hidden files are left out.
+
+    `made_later`: a folder that is made with the first upload, and until then has nothing in it.
+    """
     found = Listing()
     for place in places:
         try:
+            if place == made_later and not place.exists():
+                continue
             inside = _inside(place) if place.is_dir() else None
         except OSError as error:
             reason = error.strerror or str(error)

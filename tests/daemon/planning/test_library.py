@@ -86,6 +86,17 @@ def test_a_table_in_degrees_is_a_motion_as_any(tmp_path: Path) -> None:
     assert (nod.reason, nod.frames, nod.frame_rate) == ("", 4, 30.0)
 
 
+def test_a_folder_for_uploads_that_is_not_made_yet_is_empty(tmp_path: Path) -> None:
+    file = write(tmp_path / "motions" / "wave.seq", 0.0, 0.01)
+    places = [file.parent, {"folder": tmp_path / "taught", "upload": True}]
+    motions = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=places))
+    motions.load_all()
+    assert [entry.name for entry in motions] == ["wave"]
+    write(tmp_path / "taught" / "nod.seq", 0.0, 0.01)
+    motions.load_all()
+    assert [entry.name for entry in motions] == ["nod", "wave"]
+
+
 def test_what_cannot_be_played_is_listed_with_the_reason(tmp_path: Path) -> None:
     file = write(tmp_path / "far.seq", 2.0, 2.05)
     (tmp_path / "torn.seq").write_text("")
