@@ -1,6 +1,6 @@
-"""The example that is installed with motiond: a configuration, its robot, its motions, and the schema.
+"""The examples that are installed with motiond: a configuration, its robot, its motions, and the schema.
 
-It is data of the package `motiond`, and so lies beside its modules whoever has installed them.
+They are data of the package `motiond`, and so lie beside its modules whoever has installed them.
 """
 
 from __future__ import annotations
@@ -18,33 +18,37 @@ if TYPE_CHECKING:
 CONFIGURATION = "motiond.yaml"
 """What the configuration is called where it is laid down, as `motiond run` looks for it in /etc/motiond."""
 
-_FOLDERS = ("robots", "motions")
+EXAMPLES = {
+    "demo": ("demo.yaml", "robots/six_axis.hrdf", "motions/*.*"),
+    "so101": ("so101.yaml", "robots/so101.urdf", "motions/so101/*.*"),
+}
+"""By name: the configuration, and then what else belongs to it."""
 
 
-def example_config() -> Path:
-    """Return the configuration of the example, beside which its robot, motions and schema lie.
+def example_config(name: str = "demo") -> Path:
+    """Return the configuration of an example, beside which its robot, motions and schema lie.
 
     Raises
     ------
     FormatError
         If it is not there, as where a package was made without it.
     """
-    config = Path(str(files("motiond"))) / "example" / "demo.yaml"
+    config = Path(str(files("motiond"))) / "example" / EXAMPLES[name][0]
     if not config.is_file():
         reason, hint = "motiond was installed without its data files", "install the wheel"
         raise FormatError([Problem(str(config), 0, "is not there", reason, hint)])
     return config.resolve()
 
 
-def lay_down(folder: Path, *, forced: bool) -> list[Path]:
-    """Copy the example into a folder, which is made if need be.
+def lay_down(name: str, folder: Path, *, forced: bool) -> list[Path]:
+    """Copy an example into a folder, which is made if need be.
 
     Raises
     ------
     FormatError
         For all files that are there already, before anything is written; or for one that cannot be written.
     """
-    copies = {folder / name: source for name, source in _parts(example_config().parent)}
+    copies = {folder / name: source for name, source in _parts(name, example_config(name).parent)}
     if not forced:
         problem, reason, hint = "exists already", "nothing was written", "name another folder, or --force it"
         there = [path for path in copies if path.exists() or path.is_symlink()]
@@ -63,10 +67,10 @@ def lay_down(folder: Path, *, forced: bool) -> list[Path]:
     return list(copies)
 
 
-def _parts(source: Path) -> Iterator[tuple[str, Path]]:
-    """Yield each file of the example: its name where it is laid down, and where it lies."""
-    yield CONFIGURATION, source / "demo.yaml"
-    yield "schema.json", source / "schema.json"
-    for folder in _FOLDERS:
-        for file in sorted((source / folder).iterdir()):
-            yield f"{folder}/{file.name}", file
+def _parts(example: str, source: Path) -> Iterator[tuple[str, Path]]:
+    """Yield each file of an example: its name where it is laid down, and where it lies."""
+    configuration, *others = EXAMPLES[example]
+    yield CONFIGURATION, source / configuration
+    for pattern in ("schema.json", *others):
+        for file in sorted(source.glob(pattern)):
+            yield file.relative_to(source).as_posix(), file

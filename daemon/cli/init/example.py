@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from motiond.text import printable
+
 from ..output import DONE, show_subcommands
 
 config = typer.Typer(
@@ -18,19 +20,32 @@ config = typer.Typer(
 
 @config.command()
 def example(
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where; here by default.")] = Path(),
+    name: Annotated[Path, typer.Argument(metavar="[NAME]", help="demo, the default, or so101.")] = Path(
+        "demo"
+    ),
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="Where; here by default. May stand alone.")
+    ] = None,
     *,
     force: Annotated[
         bool, typer.Option("--force", "-f", help="Replace files that are there already.")
     ] = False,
 ) -> int:
-    """Lay down the example.
+    """Lay down an example.
 
-    A configuration, its robot and motions, and the schema for editors.
+    A configuration, its robot and motions, and the schema for editors: of a six-axis arm, or of an SO-101.
     """
-    from ...tools.example import lay_down
+    from ...tools.example import EXAMPLES, lay_down
 
-    written = lay_down(folder, forced=force)
+    which = str(name)
+    if which not in EXAMPLES:
+        if folder is not None:
+            raise typer.BadParameter(
+                f"there is no example '{printable(which)}'; there are {', '.join(EXAMPLES)}",
+                param_hint="NAME",
+            )
+        which, folder = "demo", name
+    written = lay_down(which, folder or Path(), forced=force)
     for path in written:
         typer.echo(path)
     typer.echo(f"Try it: motiond check -c {shlex.quote(str(written[0]))}")

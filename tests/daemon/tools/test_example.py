@@ -30,6 +30,12 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 EXAMPLE = {name: (CONFIG / source).read_bytes() for name, source in FILES.items()}
+SO101 = {
+    "motiond.yaml": "so101.yaml",
+    "schema.json": "schema.json",
+    "robots/so101.urdf": "robots/so101.urdf",
+    "motions/so101/greet.seq": "motions/so101/greet.seq",
+}
 
 
 def test_the_example_is_laid_down_in_a_new_folder_and_can_be_played(
@@ -49,6 +55,37 @@ def test_the_example_is_laid_down_in_a_new_folder_and_can_be_played(
         "arm: stretch: ok",
         "arm: wave: ok",
     ]
+
+
+def test_another_example_is_laid_down_by_its_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "arm"
+    code, out, err = run_here(capsys, "config", "example", "so101", folder)
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        *(str(folder / name) for name in SO101),
+        f"Try it: motiond check -c {folder}/motiond.yaml",
+    ]
+    assert content(folder) == {name: (CONFIG / source).read_bytes() for name, source in SO101.items()}
+    code, out, err = run_here(capsys, "check", "-c", folder / "motiond.yaml")
+    assert (code, out, err) == (0, "so101: greet: ok; 9 s, speed up to 2.03\n", "")
+
+
+def test_an_example_is_laid_down_where_one_is(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_here(capsys, "config", "example", "so101")[0] == 0
+    assert content(tmp_path).keys() == SO101.keys()
+
+
+def test_an_example_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, err = run_here(capsys, "config", "example", "so100", tmp_path)
+    assert (code, out) == (2, "")
+    assert err == (
+        "motiond: invalid value for NAME: there is no example 'so100'; there are demo, so101; "
+        "see `motiond --help`\n"
+    )
+    assert content(tmp_path) == {}
 
 
 def test_what_is_there_already_is_named_and_left_as_it_is(
