@@ -53,7 +53,7 @@ LONGEST_S = 0.1
 FIRST_S = 0.02
 """The first twist counts as if one of 0 had come so long before."""
 
-UNEVEN = 0.2
+UNEVEN = 0.15
 """Of its speed, or of the twist's: by so much the frame may be faster for a moment where joints, each by its
 own jerk, do not take a step in their velocities in the same time."""
 
