@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SEEDS = Path(__file__).parent.parent / "tests" / "files" / "seeds" / "lives.txt"
 STEPS = 1_000_000
+LIVES = (lives.life, lives.chains, lives.mixed_chains, lives.follows)
 
 
 class Played(NamedTuple):
@@ -41,7 +42,7 @@ def live(seed: int) -> Played:
     logging.getLogger("motiond").propagate = False
     try:
         with virtual.in_memory():
-            accounts = [engine.account_of(make(seed)) for make in (lives.life, lives.chains, lives.follows)]
+            accounts = [engine.account_of(make(seed)) for make in LIVES]
             layered = layered_lives.live(seed)
     except Exception:  # noqa: BLE001 - a crash is a finding like any other
         return Played(seed, 0, [traceback.format_exc()])

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 MAX_RATE_HZ = 1000.0
 MOST_JOINTS = 6
 BEYOND = 0.1  # of all robots
-DIFFERENT = 0.6  # of all lives with chains
 TAUGHT = 0.25  # the same
 TURNING = 0.25  # the same
 FASTER = 8.0  # than others is a joint that turns without end
@@ -251,10 +250,10 @@ def _teaching(joints: int, chance: Chance) -> list[Act]:
     return [*before, begin, *hands, Act(int(chance.integers(0, 60)), str(chance.choice(ends)))]
 
 
-def chains(seed: int) -> Life:
+def chains(seed: int, *, rates_hz: tuple[float, ...] = ()) -> Life:
     """Return a life of the robot of a seed whose motions flow into each other, whatever happens meanwhile."""
     base, chance = life(seed), np.random.default_rng((seed, 6))
-    limits, gentle = base.joint_map.limits, dict(_gentle(base, chance))
+    limits, gentle = base.joint_map.limits, dict(_gentle(base, chance, rates_hz))
     acts = [Act(1, "enable")]
     for _ in range(chance.integers(2, 6)):
         motions = gentle if gentle and chance.random() < 0.8 else base.plans | gentle
@@ -266,6 +265,12 @@ def chains(seed: int) -> Life:
         start=np.clip(base.start, limits.lower, limits.upper).tolist(),
         acts=tuple(acts),
     )
+
+
+def mixed_chains(seed: int) -> Life:
+    """Return the same with motions of two rates, so that one is planned again at the other's."""
+    rates_hz = np.random.default_rng((seed, 8)).choice(RATES_HZ, size=2, replace=False)
+    return chains(seed, rates_hz=tuple(rates_hz.tolist()))
 
 
 def follows(seed: int) -> Life:
@@ -320,12 +325,14 @@ def _target(chance: Chance) -> tuple[str, dict[str, Any]]:
     }
 
 
-def _gentle(life: Life, chance: Chance) -> Iterator[tuple[str, Plan]]:
-    """Yield motions to and fro, from rest to rest, that leave room for a blend, each at a rate of its own."""
+def _gentle(life: Life, chance: Chance, rates_hz: tuple[float, ...]) -> Iterator[tuple[str, Plan]]:
+    """Yield motions to and fro, from rest to rest, that leave room for a blend.
+
+    They have one rate, or each one of its own among the first of `rates_hz`.
+    """
     joint_map, names = life.joint_map, np.array(life.joint_map.joints)
-    one_hz, differ = float(chance.choice(RATES_HZ)), bool(chance.random() < DIFFERENT)
-    for name in ("bow", "sway"):
-        rate_hz = float(chance.choice(RATES_HZ)) if differ else one_hz
+    one_hz = float(chance.choice(RATES_HZ))
+    for name, rate_hz in zip(("bow", "sway"), rates_hz or (one_hz, one_hz), strict=True):
         driven = chance.random(names.size) < 0.8
         driven[chance.integers(names.size)] = True
         at = np.linspace(0.0, 1.0, int(chance.integers(30, 250)))[:, None]

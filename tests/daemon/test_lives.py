@@ -26,7 +26,7 @@ from motiond.daemon.trajectory.beyond import FAR_OUTSIDE
 from motiond.daemon.trajectory.online import OnlineGenerator
 from tests.daemon.engine import Account, account_of
 from tests.daemon.invariants import broken
-from tests.daemon.lives import TO_A_CHANGE, Act, Life, chains, follows, life
+from tests.daemon.lives import TO_A_CHANGE, Act, Life, chains, follows, life, mixed_chains
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,6 +53,11 @@ def chained(seed: int) -> Account:
 
 
 @cache
+def chained_at_two_rates(seed: int) -> Account:
+    return account_of(mixed_chains(seed))
+
+
+@cache
 def followed(seed: int) -> Account:
     return account_of(follows(seed))
 
@@ -66,6 +71,7 @@ def test_setpoints_keep_all_limits_a_stop_holds_and_goals_end_once_and_truly(see
 def test_a_life_that_once_failed_goes_well(seed: int) -> None:
     assert broken(account_of(life(seed))) == []
     assert broken(account_of(chains(seed))) == []
+    assert broken(account_of(mixed_chains(seed))) == []
     assert broken(account_of(follows(seed))) == []
 
 
@@ -74,10 +80,18 @@ def test_motions_that_flow_into_each_other_keep_all_limits_and_end_once(seed: in
     assert broken(chained(seed)) == []
 
 
-def test_chains_flow_are_dropped_and_are_ended_before_they_begin() -> None:
-    accounts = [chained(seed) for seed in range(LIVES)]
+@pytest.mark.parametrize("seed", range(LIVES))
+def test_motions_of_two_rates_that_flow_into_each_other_keep_all_limits_and_end_once(seed: int) -> None:
+    assert broken(chained_at_two_rates(seed)) == []
+
+
+@pytest.mark.parametrize(("live", "least"), [(chained, 4), (chained_at_two_rates, 3)])
+def test_chains_flow_are_dropped_and_are_ended_before_they_begin(
+    live: Callable[[int], Account], least: int
+) -> None:
+    accounts = [live(seed) for seed in range(LIVES)]
     results = [data for account in accounts for _, data in account.results]
-    assert sum("flowed_into" in data["details"] for data in results) >= 4
+    assert sum("flowed_into" in data["details"] for data in results) >= least
     assert {"bow", "sway"} <= {data["motion"] for data in results}
     assert sum(account.acts["taken over"] for account in accounts) > 10
     assert sum(account.acts["chained"] for account in accounts) > 10

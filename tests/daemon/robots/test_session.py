@@ -309,4 +309,4 @@ def test_a_robot_that_leaves_parks_first_and_each_goal_ends_once() -> None:
         ("wave 1", "CANCELED"),
         ("park 2", "SUCCESSFUL"),
     ]
-    assert (halves.engine.is_over, halves.engine.trace[-1]) == (True, (1.0, 0.0))
+    assert (halves.engine.is_over, halves.engine.trace[-1]) == (True, (1.0, 0.01))
