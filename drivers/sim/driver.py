@@ -68,7 +68,7 @@ class SimDriver(Driver):
         self._dynamics = _dynamics(options, self._spread)
         self._refuse_crossed_stops()
         self.min_rate_hz = slowest_rate_hz(options.command_lifetime_s)
-        self._faults = FaultInjector(WHERE, self.actuators, self.notices.append)
+        self._faults = FaultInjector(WHERE, self.actuators, self.notices.append, self.errors)
         self._simulation = Simulation(WHERE, options, encoder, self._faults, self.now)
         self._weights = _weights(options, self.actuators)
         self._script = [self._checked(fault) for fault in options.faults]
@@ -237,7 +237,8 @@ class SimDriver(Driver):
     def enable(self) -> None:
         """Switch torque on, with the measured positions as goals.
 
-        Raises DriverError if an m-stop is pressed or power is missing; then nothing changes.
+        Raises DriverError if an m-stop is pressed, power is missing or an error is kept; then nothing
+        changes.
         """
         self._take_hold(guided=False)
 
@@ -311,6 +312,36 @@ class SimDriver(Driver):
             hint = "choose another posture by `initial`, or another place for what stands there"
             warnings.append(f"the world begins with {pairs} in each other; that pushes them apart; {hint}")
         return tuple(warnings)
+
+    def refuse_reboot(self, actuators: Sequence[str]) -> None:
+        """Refuse none."""
+
+    def reboot(self, actuators: Sequence[str]) -> None:
+        """Restart actuators, so that their errors go; raises DriverError as `clear` does."""
+        self._clear(actuators, restarts=True)
+
+    def refuse_clear(self, actuators: Sequence[str]) -> None:
+        """Refuse none."""
+
+    def clear(self, actuators: Sequence[str]) -> None:
+        """Let errors go that actuators keep.
+
+        Raises DriverError if one of them holds, so that it would drop; then nothing changes.
+        """
+        self._clear(actuators, restarts=False)
+
+    def _clear(self, actuators: Sequence[str], *, restarts: bool) -> None:
+        chosen = np.isin(self.actuators, actuators)
+        plant = self._plant
+        if plant is not None:
+            self._simulation.advance_on_bus(plant)
+            if plant.torque and (holds := chosen & ~self._faults.without).any():
+                names = ", ".join(np.array(self.actuators)[holds].tolist())
+                reason, hint = "it would drop", "support it, reset and disable the robot, then try again"
+                raise DriverError(names, "its torque is on", reason, hint)
+        self._faults.clear(chosen, restarts=restarts)
+        if plant is not None:
+            self._faults.apply(plant)
 
     def inject(self, fault: Mapping[str, Any]) -> None:
         """Schedule a fault, `at_s` from now.

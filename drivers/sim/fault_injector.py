@@ -1,8 +1,9 @@
 """Lets faults begin and end, sums up their effects, and applies them to joints and encoders.
 
 Some effects outlast their fault: an actuator whose m-stop was pressed, that lost its power, dropped its
-torque or restarted has no torque until it is enabled again, one whose bus watchdog has tripped ignores
-commands until then, and one that lost its power measures positions whole turns off.
+torque or restarted has no torque until it is enabled again, one that was overloaded has none until the error
+is cleared as well, one whose bus watchdog has tripped ignores commands until then, and one that lost its
+power measures positions whole turns off.
 """
 
 from __future__ import annotations
@@ -16,12 +17,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import DriverError
-from .faults import Clear, Displaced, FaultEffects, MovedByHand, Reset, TorqueDrop, WatchdogTrip, place_of
+from .faults import (
+    Clear,
+    Displaced,
+    FaultEffects,
+    MovedByHand,
+    MStop,
+    Overload,
+    PowerCycle,
+    Reset,
+    TorqueDrop,
+    WatchdogTrip,
+    place_of,
+)
 from .layout import STEPS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..base import Booleans, ErrorCounts
     from .faults import Fault
     from .plant import Plant
     from .wire import Encoder
@@ -89,16 +103,24 @@ FULL_TURN = 2 * np.pi
 class FaultInjector:
     """The faults of one robot and what they do to it.
 
-    `without`, `tripped` (actuators,): actuators that have no torque although it may be on, and those that
-    ignore commands.
+    `errors`: counts what actuators report of themselves. `without`, `tripped` (actuators,): actuators that
+    have no torque although it may be on, and those that ignore commands.
     """
 
-    def __init__(self, where: str, actuators: Sequence[str], notify: Callable[[str], None]) -> None:
+    def __init__(
+        self, where: str, actuators: Sequence[str], notify: Callable[[str], None], errors: ErrorCounts
+    ) -> None:
         self._where, self._actuators, self._notify = where, actuators, notify
+        self.errors = errors
+        self._counted = {
+            **dict.fromkeys((MStop, TorqueDrop, Overload, WatchdogTrip), errors.reported),
+            **dict.fromkeys((Reset, PowerCycle), errors.restarts),
+        }
         self.schedule = FaultSchedule()
         self.effects = FaultEffects(len(actuators))
         self._was_stopped, self._has_restarted = np.zeros((2, len(actuators)), bool)
         self._was_reset, self._has_dropped, self.tripped = np.zeros((3, len(actuators)), bool)
+        self._is_overloaded = np.zeros(len(actuators), bool)
         self._latches = {Reset: self._was_reset, TorqueDrop: self._has_dropped, WatchdogTrip: self.tripped}
         self._note_kinds()
 
@@ -107,7 +129,7 @@ class FaultInjector:
         self.disturbs_wire = effects.disturbs_wire
         self.heating = bool(effects.heating_c_per_s.any())
         self.without = effects.stopped | effects.unpowered | self._was_stopped | self._has_restarted
-        self.without |= self._was_reset | self._has_dropped
+        self.without |= self._was_reset | self._has_dropped | self._is_overloaded
         self.limp, self.deaf = bool(self.without.any()), bool(self.tripped.any())
         self.active = self.disturbs_wire or self.heating or self.limp or self.deaf or effects.cut
 
@@ -124,17 +146,26 @@ class FaultInjector:
         before = self.effects
         self.effects = self._sum_up()
         encoder.turn(FULL_TURN * before.turns * (before.unpowered & ~self.effects.unpowered))
-        if begins and (latch := self._latches.get(type(fault))) is not None:
-            place = place_of(self._where, fault, self._actuators)
-            latch[place] = True
-            if latch is self.tripped:
-                plant.stop(latch)
+        if begins:
+            self._latch(plant, fault, place_of(self._where, fault, self._actuators))
         self._was_stopped |= self.effects.stopped
         self._has_restarted |= self.effects.unpowered
         self.apply(plant)
         if begins:
             self._move(plant, fault)
         return fault if begins else None
+
+    def _latch(self, plant: Plant, fault: Fault, place: slice) -> None:
+        """Note what of a fault outlasts it, and count it."""
+        kind = type(fault)
+        if kind is Overload:
+            self._is_overloaded[place] = True
+        if (latch := self._latches.get(kind)) is not None:
+            latch[place] = True
+            if latch is self.tripped:
+                plant.stop(latch)
+        if (counts := self._counted.get(kind)) is not None:
+            counts[place] += 1
 
     def _move(self, plant: Plant, fault: Fault) -> None:
         """Move the joints that a fault puts elsewhere, if it does."""
@@ -160,14 +191,23 @@ class FaultInjector:
     def recover(self, plant: Plant) -> None:
         """Restore torque of actuators that a fault, now over, has switched off.
 
-        Raises DriverError if an m-stop is still pressed or power still missing; then nothing changes.
+        Raises DriverError if an m-stop is still pressed, power still missing or an error not cleared; then
+        nothing changes.
         """
-        if (self.effects.stopped | self.effects.unpowered).any():
+        if (self.effects.stopped | self.effects.unpowered | self._is_overloaded).any():
             raise self._error()
         self._was_stopped[:] = self._has_restarted[:] = False
         for latch in self._latches.values():
             latch.fill(False)
         self.apply(plant)
+
+    def clear(self, cleared: Booleans, *, restarts: bool) -> None:
+        """Let errors of some actuators (actuators,) go; they have no torque until they are enabled again."""
+        cleared = cleared & ~(self.effects.stopped | self.effects.unpowered)
+        latch = self._was_reset if restarts else self._has_dropped
+        latch |= cleared if restarts else cleared & self._is_overloaded
+        self._is_overloaded &= ~cleared
+        self._note_kinds()
 
     @property
     def hears_halts(self) -> bool:
@@ -189,6 +229,12 @@ class FaultInjector:
                 "power was lost",
                 no_torque,
                 "check that the position is right, then enable again",
+            ),
+            (
+                self._is_overloaded,
+                "reports overload",
+                "it has switched its torque off",
+                "remove the cause, then `motiond clear ROBOT SERVO`",
             ),
             (self._was_stopped, "m-stop was pressed", no_torque, "enable again"),
             (self._was_reset, "has restarted", no_torque, "check its power, then enable again"),

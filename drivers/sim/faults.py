@@ -216,6 +216,13 @@ class TorqueDrop(ActuatorFault):
     for_s: None = None
 
 
+class Overload(ActuatorFault):
+    """An actuator drops its torque, and keeps that as an error until it is cleared or restarted."""
+
+    fault: Literal["overload"]
+    for_s: None = None
+
+
 class Reset(ActuatorFault):
     """An actuator restarts by itself and has forgotten what it was set to; torque on sets it again."""
 
@@ -281,8 +288,8 @@ class Clear(Fault):
 
 AnyFault: TypeAlias = (
     LostFeedback | StaleFeedback | Delay | PacketLoss | Stuck | Displaced | MovedByHand | Slipping
-    | Overheating | MStop | PowerCycle | TorqueDrop | Reset | WatchdogTrip | LifetimeExpiry | Blocks | Crash
-    | BusLost | Clear
+    | Overheating | MStop | PowerCycle | TorqueDrop | Overload | Reset | WatchdogTrip | LifetimeExpiry
+    | Blocks | Crash | BusLost | Clear
 )  # fmt: skip
 FAULTS: Mapping[str, type[Fault]] = dict(
     sorted((get_args(kind.model_fields["fault"].annotation)[0], kind) for kind in get_args(AnyFault))

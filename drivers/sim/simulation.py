@@ -34,6 +34,7 @@ class Simulation:
         injector: FaultInjector,
         now: Callable[[], float],
     ) -> None:
+        self._missed = injector.errors.missed
         self.delay_steps = round(options.latency_s * STEPS_PER_S)
         self._where, self._count = where, len(injector.without)
         self._disables_commands = options.disable_commands
@@ -116,7 +117,7 @@ class Simulation:
         self._report_torque(plant, state)
         state.stamp_s.fill(now_s)
         if not self._is_direct and self._injector.disturbs_wire:
-            self.wire.receive(now_s, state, self._injector.effects)
+            self._missed += self.wire.receive(now_s, state, self._injector.effects)
 
     def _report_torque(self, plant: Plant, state: ActuatorState) -> None:
         state.torque.fill(plant.torque)

@@ -112,8 +112,8 @@ class Wire:
         self._received[:] = state.values
         self._feedback.clear()
 
-    def receive(self, now_s: float, state: ActuatorState, effects: FaultEffects) -> None:
-        """Replace the feedback sent at `now_s` by what has arrived by then, in place."""
+    def receive(self, now_s: float, state: ActuatorState, effects: FaultEffects) -> Booleans:
+        """Replace the feedback sent at `now_s` by what has arrived by then; return whose is lost."""
         self._keep_order(now_s + self._late_s(effects), state.values.copy())
         kept = self._lost(effects) | effects.stale | effects.lost | effects.unpowered
         while self._feedback and self._feedback[0][0] <= now_s:
@@ -123,6 +123,7 @@ class Wire:
         state.values[:] = self._received
         state.values[REPORTED, effects.lost | effects.unpowered] = np.nan
         state.torque[effects.stale] = np.nan  # what they report is of before
+        return kept
 
     def _keep_order(self, arrives_s: float, values: Floats) -> None:
         if self._feedback:

@@ -45,6 +45,10 @@ BACK = "the actuators are back; they are not held until torque is enabled, or a 
 LOST_BUS = "driver sim: the bus is lost; as a simulated fault; wait, or clear the fault"
 CLEARED = "simulated faults are cleared"
 NO_TORQUE = "there is no torque"
+OVERLOADED = (
+    "elbow: reports overload; it has switched its torque off; remove the cause, "
+    "then `motiond clear ROBOT SERVO`"
+)
 MISSED = (
     r"a tick came 0\.\d{3} s late; max_lateness_s is 0.15 s; ease the load on the machine or grant SCHED_FIFO"
 )
@@ -147,6 +151,7 @@ HALTED_OR_GONE = [
         "elbow: its torque is off; it dropped by itself; find out why, then enable again",
         "elbow",
     ),
+    halted({"fault": "overload", "joint": "elbow"}, OVERLOADED, "elbow"),
     halted(
         {"fault": "reset", "joint": "elbow"},
         f"elbow: has restarted; {NO_TORQUE}; check its power, then enable again",

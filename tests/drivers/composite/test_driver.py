@@ -405,14 +405,6 @@ def test_counts_of_errors_come_from_the_parts_of_the_actuators(robot: Robot) -> 
     assert counted.values.sum() == 3
 
 
-def test_what_can_neither_clear_errors_nor_restart_needs_its_power_switched() -> None:
-    sim = make_driver("sim", {}, ACTUATORS)
-    assert message_of(DriverConfigError, sim.refuse_clear, ["elbow", "finger"]) == (
-        "SimDriver: cannot clear errors of elbow, finger; its actuators take no such command; "
-        "switch their power off and on"
-    )
-
-
 def test_what_only_restarts_is_restarted_to_clear_its_errors() -> None:
     port = {"port": "/dev/ttyUSB9", "baud_rate": 1_000_000, "ids": {"finger": 1}}
     hand = make_driver("dynamixel", {"ports": [port]}, ["finger"])
@@ -422,13 +414,14 @@ def test_what_only_restarts_is_restarted_to_clear_its_errors() -> None:
     )
 
 
-def test_a_composite_refuses_a_restart_that_one_of_its_parts_refuses() -> None:
+def test_a_composite_refuses_to_clear_what_one_of_its_parts_refuses_to_clear() -> None:
     port = {"port": "/dev/ttyUSB9", "baud_rate": 1_000_000, "ids": {"finger": 1}}
     parts = {"arm": ARM, "hand": {"type": "dynamixel", "actuators": ["finger"], "ports": [port]}}
     driver = make_driver("composite", {"parts": parts}, ACTUATORS)
-    driver.refuse_reboot(["finger"])
-    assert message_of(DriverConfigError, driver.refuse_reboot, ["finger", "elbow"]) == (
-        "SimDriver: cannot restart elbow; its actuators take no such command; switch their power off and on"
+    driver.refuse_reboot(["finger", "elbow"])
+    assert message_of(DriverConfigError, driver.refuse_clear, ["finger", "elbow"]) == (
+        "DynamixelDriver: cannot clear errors of finger; its actuators take no such command; "
+        "restart them: `motiond reboot ROBOT finger`"
     )
     assert message_of(DriverError, driver.reboot, ["finger"]).startswith(
         "/dev/ttyUSB9: cannot be opened; there is no such port; "

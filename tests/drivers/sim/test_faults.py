@@ -124,6 +124,57 @@ def test_an_actuator_that_stopped_listening_does_so_until_it_is_enabled_again(
     assert joints.state.torque.tolist() == [1.0, 1.0]
 
 
+OVERLOADED = (
+    "elbow: reports overload; it has switched its torque off; remove the cause, "
+    "then `motiond clear ROBOT SERVO`"
+)
+
+
+@pytest.mark.parametrize("act", ["clear", "reboot"])
+def test_an_overloaded_actuator_keeps_its_error_until_it_is_cleared_or_restarted(
+    clock: Clock, act: str
+) -> None:
+    joints = Joints(clock)
+    joints.play(0.2, 0.3)
+    joints.inject("overload", actuator="elbow")
+    assert_refused(joints, OVERLOADED)
+    assert message_of(DriverError, joints.driver.enable) == OVERLOADED
+    getattr(joints.driver, act)(["elbow"])
+    joints.read()
+    assert joints.state.torque.tolist() == [0.0, 1.0], "the other holds, and it does not"
+    joints.driver.enable()
+    assert joints.play(0.6, 0.3)[-1] == pytest.approx([0.6, 0.6], abs=1e-3)
+
+
+@pytest.mark.parametrize("act", ["clear", "reboot"])
+def test_an_actuator_that_holds_is_neither_cleared_nor_restarted_and_nor_are_those_beside_it(
+    clock: Clock, act: str
+) -> None:
+    joints = Joints(clock)
+    joints.inject("overload", actuator="elbow")
+    joints.read(TICK_S)
+    assert message_of(DriverError, getattr(joints.driver, act), ["elbow", "wrist"]) == (
+        "wrist: its torque is on; it would drop; support it, reset and disable the robot, then try again"
+    )
+    assert_refused(joints, OVERLOADED)
+
+
+def test_counts_lost_feedback_errors_and_restarts_of_each_actuator(clock: Clock) -> None:
+    joints = Joints(clock)
+    for fault in ("overload", "reset"):
+        joints.inject(fault, actuator="wrist")
+    joints.inject("lost_feedback", actuator="elbow")
+    for _ in range(3):
+        joints.read(TICK_S)
+    errors = joints.driver.errors
+    assert errors.missed.tolist() == [3, 0]
+    assert errors.reported.tolist() == [0, 1]
+    assert errors.restarts.tolist() == [0, 1]
+    joints.inject("clear")
+    joints.read(TICK_S)
+    assert errors.missed.tolist() == [3, 0]
+
+
 def test_a_power_cycle_brings_the_joint_back_a_turn_off_and_without_torque(clock: Clock) -> None:
     joints = Joints(clock)
     joints.play(0.5, 0.3)

@@ -358,6 +358,7 @@ def test_a_hand_carries_what_has_no_torque_and_then_it_falls(clock: Clock) -> No
     {"fault": "lifetime_expiry", "for_s": 0.7},
     {"fault": "bus_lost", "for_s": 0.3},
     {"fault": "torque_drop"},
+    {"fault": "overload"},
 ], ids=lambda fault: fault["fault"])  # fmt: skip
 def test_after_a_fault_it_plays_on_as_before(clock: Clock, fault: dict[str, Any]) -> None:
     faulty = arm(clock, command_lifetime_s=0.5)
@@ -370,6 +371,8 @@ def test_after_a_fault_it_plays_on_as_before(clock: Clock, fault: dict[str, Any]
             clock.now_s += TICK_S
     faulty.inject("clear")
     faulty.read(TICK_S)
+    if fault["fault"] == "overload":
+        faulty.driver.clear(faulty.driver.actuators)
     faulty.driver.enable()
     turns = 2 * np.pi * (fault["fault"] == "power_cycle")
     faulty.play([turns + 0.2, turns - 0.2], 1.0)
