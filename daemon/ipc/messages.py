@@ -342,10 +342,11 @@ class Reset:
 
 
 @dataclass(frozen=True, slots=True)
-class Reboot:
-    """Restart actuators (`Driver.reboot`); also while the driver is not open."""
+class Recover:
+    """Let errors of actuators go, by `Driver.reboot` or `Driver.clear`; also while the driver is not open."""
 
     actuators: list[str]
+    by: Literal["reboot", "clear"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,11 +482,13 @@ class Followed:
 
 
 @dataclass(frozen=True, slots=True)
-class Rebooted:
-    """What became of a `Reboot`."""
+class Recovered:
+    """What became of a `Recover`."""
 
     actuators: list[str]
-    error: str  # why they were not restarted; '' where they were
+    by: Literal["reboot", "clear"]
+    error: str  # why nothing was done; '' where it was
+    still: str = ""  # what the actuators of a driver that is open report afterwards
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,11 +520,11 @@ Command: TypeAlias = (
     | Stop
     | Estop
     | Reset
-    | Reboot
+    | Recover
     | Inject
     | Shutdown
 )
-Notice: TypeAlias = Ready | Failed | Lost | Changed | Reached | Followed | Rebooted | Happened
+Notice: TypeAlias = Ready | Failed | Lost | Changed | Reached | Followed | Recovered | Happened
 _TYPES: dict[str, type[Command | Notice]] = {kind.__name__: kind for kind in get_args(Command | Notice)}
 _NESTED: dict[str, type[CheckLimits | WayBounds | CollisionSetup | Passes]] = {
     "limits": CheckLimits,

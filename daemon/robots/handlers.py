@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from motiond.drivers import DriverError, make_driver
 from motiond.text import echoed, listed, nearest
@@ -22,8 +22,8 @@ from ..api import (
     ProgressAnswer,
     QueueAnswer,
     ReachedAnswer,
-    RebootAnswer,
     RecordingsAnswer,
+    RecoveryAnswer,
     RequestError,
     ResetAnswer,
     RobotStatus,
@@ -38,15 +38,16 @@ from ..ipc.states import HALTED, ResultCode, State
 from ..planning import PlaybackError
 from .following import FollowRequests
 from .motions import RecordedMotions, Sequences, Uploads
-from .session import POSE_RATE_HZ, FollowGoal, MotionGoal, Opening, Reboot, new_goal, refuse_speed
+from .session import POSE_RATE_HZ, FollowGoal, MotionGoal, new_goal, refuse_speed
 from .teaching import TeachingRequests
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from motiond.drivers import Driver
 
     from ..api import (
+        ClearServosRequest,
         DeleteMotionRequest,
         DeleteRecordingRequest,
         FaultRequest,
@@ -454,7 +455,7 @@ class RequestHandlers:
         robot, session = self._robot, self._session
         was_latched, session.latched = session.latched, False
         if session.state in {State.FAULT, State.OFFLINE}:
-            opening = session.expect(Opening, "its driver")
+            opening = session.expect_opening()
             (robot.stream.restart if session.state is State.FAULT else robot.stream.try_again)()
             await robot.settled(opening)
         elif was_latched or session.state is State.ESTOPPED:
@@ -469,24 +470,38 @@ class RequestHandlers:
             raise RequestError("OFFLINE", robot.name, problem, session.message, fix)
         return {"state": session.state}
 
-    async def servo_reboot(self, request: RebootServosRequest) -> RebootAnswer:
+    async def servo_reboot(self, request: RebootServosRequest) -> RecoveryAnswer:
         """Restart servos of a robot that is offline, in fault, or at rest without torque."""
+        return await self._recover(request.servos, "reboot", "servos cannot be restarted")
+
+    async def servo_clear(self, request: ClearServosRequest) -> RecoveryAnswer:
+        """Clear errors that servos keep, of such a robot."""
+        return await self._recover(request.servos, "clear", "errors of servos cannot be cleared")
+
+    async def _recover(
+        self, servos: Sequence[str], by: Literal["reboot", "clear"], problem: str
+    ) -> RecoveryAnswer:
         robot, session = self._robot, self._session
         if session.begin or session.goals:
             raise session.busy("stop it first")
-        actuators = [self._actuator_of(name) for name in dict.fromkeys(request.servos)]
+        actuators = [self._actuator_of(name) for name in dict.fromkeys(servos)]
+        driver = self._unopened_driver()
         try:
-            self._unopened_driver().refuse_reboot(actuators)
+            (driver.refuse_reboot if by == "reboot" else driver.refuse_clear)(actuators)
         except DriverError as error:
             raise RequestError("NOT_ALLOWED", robot.name, str(error)) from error
-        session.refuse_unless_loose("servos cannot be restarted")
-        reboot = session.expect(Reboot, "the restart")
-        robot.stream.reboot(actuators)
+        session.refuse_unless_loose(problem)
+        command = messages.Recover(actuators, by)
+        recovery = session.expect_recovery(command, problem)
+        robot.stream.recover(command)
         try:
-            await robot.settled(reboot)
+            await robot.settled(recovery)
         finally:
-            robot.stream.forget_reboot()
-        return {"actuators": actuators, "state": session.state}
+            robot.stream.forget_recovery()
+        if session.state is State.OFFLINE:  # its driver is opened next
+            with suppress(RequestError):  # that takes longer, and is reported
+                await robot.settled(session.expect_opening())
+        return {"actuators": actuators, "state": session.state, "message": session.message}
 
     def _unopened_driver(self) -> Driver:
         driver = self._robot.settings.driver

@@ -284,8 +284,8 @@ class Robot:
                 self._report_torque(notice)
             case messages.Reached() | messages.Followed():
                 self._take_progress(notice)
-            case messages.Rebooted():
-                self._note_reboot(notice)
+            case messages.Recovered():
+                self._note_recovery(notice)
             case messages.Happened():
                 self._take_event(notice)
 
@@ -343,10 +343,11 @@ class Robot:
             session.alarms.pop(notice.details["check"], None)
             self.report_state()
 
-    def _note_reboot(self, notice: messages.Rebooted) -> None:
-        self.session.note_reboot(notice.error)
+    def _note_recovery(self, notice: messages.Recovered) -> None:
+        self.session.note_recovery(notice)
         if not notice.error:
-            message = f"restarted on request: {', '.join(notice.actuators)}; torque is off there"
+            done = "restarted" if notice.by == "reboot" else "errors cleared"
+            message = f"{done} on request: {', '.join(notice.actuators)}; torque is off there"
             self.report("event", {"kind": "driver", "message": message})
 
     def _report_return(self) -> None:

@@ -48,6 +48,17 @@ export interface ClearQueueRequest {
   lease?: string | null;
 }
 
+/** Clear errors that servos keep, without a restart; only where the robot does not hold. */
+export interface ClearServosRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  servos: string[];
+}
+
 /** How well the machine's clock is synchronised. */
 export interface ClockReport {
   synchronised: boolean;
@@ -830,12 +841,6 @@ export interface Rates {
   max_hz: number | null;
 }
 
-/** Servos were restarted, and answer again. */
-export interface RebootAnswer {
-  actuators: string[];
-  state: State;
-}
-
 /** Restart servos, by the names of their joints or actuators; only where the robot does not hold. */
 export interface RebootServosRequest {
   /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
@@ -883,6 +888,14 @@ export interface RecordingsRequest {
   expires_at?: number | null;
   /** What was given to the client with control of the robot, where that is required. */
   lease?: string | null;
+}
+
+/** Servos were restarted and answer again, or their errors were cleared. */
+export interface RecoveryAnswer {
+  actuators: string[];
+  state: State;
+  /** Why the robot is still offline or in fault. */
+  message: string;
 }
 
 /** A request was refused. */
@@ -1529,7 +1542,8 @@ export interface Verbs {
   "enable": { request: EnableRequest; answer: TorqueAnswer };
   "disable": { request: DisableRequest; answer: TorqueAnswer };
   "torque": { request: TorqueRequest; answer: TorqueAnswer };
-  "servo/reboot": { request: RebootServosRequest; answer: RebootAnswer };
+  "servo/reboot": { request: RebootServosRequest; answer: RecoveryAnswer };
+  "servo/clear": { request: ClearServosRequest; answer: RecoveryAnswer };
   "fault": { request: FaultRequest; answer: FaultAnswer };
   "queue": { request: QueueRequest; answer: QueueAnswer };
   "queue/remove": { request: RemoveFromQueueRequest; answer: QueueAnswer };

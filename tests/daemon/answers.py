@@ -49,6 +49,7 @@ BODIES = {
     "torque": b'{"on":true}',
     "seek": b'{"frame":1}',
     "servo/reboot": b'{"servos":["elbow"]}',
+    "servo/clear": b'{"servos":["elbow"]}',
     "fault": b'{"fault":"stuck"}',
     "queue/remove": b'{"goal_id":"g1"}',
     "queue/move": b'{"goal_id":"g1","place":1}',
@@ -152,7 +153,8 @@ ANSWERS: dict[str, dict[str, Any]] = {
     },
     "estop": {"state": "estopped", "latched": True, "reached": True, "message": ""},
     "reset": {"state": "idle"},
-    "servo/reboot": {"actuators": ["elbow"], "state": "idle"},
+    "servo/reboot": {"actuators": ["elbow"], "state": "idle", "message": ""},
+    "servo/clear": {"actuators": ["elbow"], "state": "idle", "message": ""},
     "fault": {"fault": {"size": float("nan")}},
     "status": status(),
     "fleet/prepare": {

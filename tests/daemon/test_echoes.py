@@ -98,6 +98,7 @@ def test_json_has_problems_of_a_file_as_the_message_does(
         ("queue/remove", {"goal_id": "LONG"}),
         ("queue/move", {"goal_id": "LONG", "place": 1}),
         ("servo/reboot", {"servos": ["LONG"]}),
+        ("servo/clear", {"servos": ["LONG"]}),
         ("fault", {"fault": "LONG"}),
         ("fault", {"fault": "stuck", "joint": "LONG"}),
         ("motions/delete", {"motion": "LONG"}),

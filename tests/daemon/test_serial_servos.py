@@ -121,13 +121,49 @@ async def test_a_servo_that_has_shut_down_is_restarted_while_the_daemon_runs(rig
             assert caught.value.code == "OFFLINE", state
             assert reason in str(caught.value)
         answer = await ask(registry, "servo/reboot", servos=["elbow"])
-        assert answer["actuators"] == ["elbow"]
+        assert answer == {"actuators": ["elbow"], "state": "idle", "message": ""}
         event = await rig.until("event", lambda data: data["message"].startswith("restarted"))
         assert event["message"] == "restarted on request: elbow; torque is off there"
         await rig.until_state("idle", rig.place_of(event))
         assert servo.get("hardware_error") == 0
         goal_id = (await ask(registry, "play", motion="nod"))["goal_id"]
         assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
+
+
+async def test_a_restart_in_fault_is_answered_with_the_servos_that_have_still_shut_down(
+    rig: Rig, cable: Cable
+) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        for servo in cable.chain.servos:
+            servo.fail(OVERLOAD)
+        await rig.until_state("fault")
+        answer = await ask(registry, "servo/reboot", servos=["elbow"])
+        still = f"{cable.path} servo 1 (shoulder): {SHUT_DOWN} `motiond reboot ROBOT shoulder`"
+        assert (answer["state"], answer["message"].split(", or, where")[0]) == ("fault", still)
+        answer = await ask(registry, "servo/reboot", servos=["shoulder"])
+        go_on = "shoulder: restarted on request; reset the robot to go on"
+        assert answer == {"actuators": ["shoulder"], "state": "fault", "message": go_on}
+        assert (await ask(registry, "reset"))["state"] == "idle"
+        goal_id = (await ask(registry, "play", motion="nod"))["goal_id"]
+        assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
+
+
+async def test_errors_that_go_by_a_restart_alone_are_not_cleared(rig: Rig, cable: Cable) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        cable.chain.servos[1].fail(OVERLOAD)
+        await rig.until_state("fault")
+        assert await refused(registry, "servo/clear", servos=["elbow"]) == (
+            "NOT_ALLOWED",
+            (
+                f"arm: {MemoryDynamixel.__name__}: cannot clear errors of elbow; "
+                "its actuators take no such command; "
+                "restart them: `motiond reboot ROBOT elbow`"
+            ),
+        )
+        assert cable.chain.servos[1].get("hardware_error") == OVERLOAD
 
 
 async def test_a_servo_that_holds_is_not_restarted(rig: Rig, cable: Cable) -> None:

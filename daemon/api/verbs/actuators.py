@@ -34,17 +34,27 @@ class TorqueAnswer(TypedDict):
     torque: bool
 
 
-class RebootServosRequest(Request):
-    """Restart servos, by the names of their joints or actuators; only where the robot does not hold."""
+class ServosRequest(Request):
+    """What is asked of some servos, by the names of their joints or actuators."""
 
     servos: Annotated[list[Name], Field(min_length=1, max_length=MOST_SERVOS)]
 
 
-class RebootAnswer(TypedDict):
-    """Servos were restarted, and answer again."""
+class RebootServosRequest(ServosRequest):
+    """Restart servos, by the names of their joints or actuators; only where the robot does not hold."""
+
+
+class ClearServosRequest(ServosRequest):
+    """Clear errors that servos keep, without a restart; only where the robot does not hold."""
+
+
+class RecoveryAnswer(TypedDict):
+    """Servos were restarted and answer again, or their errors were cleared."""
 
     actuators: list[str]
     state: State
+    message: str
+    """Why the robot is still offline or in fault."""
 
 
 class FaultRequest(Request):
@@ -65,6 +75,7 @@ ACTUATORS_VERBS = (
     Verb("enable", EnableRequest, TorqueAnswer, begins=True, interferes=True),
     Verb("disable", DisableRequest, TorqueAnswer, begins=False, interferes=True),
     Verb("torque", TorqueRequest, TorqueAnswer, begins=True, interferes=True),
-    Verb("servo/reboot", RebootServosRequest, RebootAnswer, begins=False, interferes=True),
+    Verb("servo/reboot", RebootServosRequest, RecoveryAnswer, begins=False, interferes=True),
+    Verb("servo/clear", ClearServosRequest, RecoveryAnswer, begins=False, interferes=True),
     Verb("fault", FaultRequest, FaultAnswer, begins=False, interferes=False, most_bytes=MOST_BYTES),
 )

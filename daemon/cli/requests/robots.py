@@ -202,10 +202,35 @@ def reboot(
 ) -> None:
     """Restart servos that have shut down.
 
-    Their torque goes off, and their errors go.
+    Their torque goes off, and their errors go. A robot in fault is then reset.
     """
     answer = ask(client, robot, "servo/reboot", {"servos": servos})
-    say(answer, f"{robot}: restarted {', '.join(answer['actuators'])}; {answer['state']}", json=json)
+    say(answer, f"{robot}: restarted {_servos_in_words(answer)}", json=json)
+
+
+@app.command()
+@asks_a_daemon
+def clear(
+    robot: RobotName,
+    servos: Annotated[
+        list[str], typer.Argument(metavar="SERVO...", help="Joints or actuators whose servos have errors.")
+    ],
+    *,
+    client: Client,
+    json: AsJson = False,
+) -> None:
+    """Clear errors that servos keep, without a restart.
+
+    Their torque goes off. A robot in fault is then reset. Where errors go by a restart alone, it is refused.
+    """
+    answer = ask(client, robot, "servo/clear", {"servos": servos})
+    say(answer, f"{robot}: cleared the errors of {_servos_in_words(answer)}", json=json)
+
+
+def _servos_in_words(answer: dict[str, Any]) -> str:
+    """Return which servos are meant, what the robot does now, and what keeps it from being idle."""
+    why = f"; {answer['message']}" if answer["message"] else ""
+    return f"{', '.join(answer['actuators'])}; {answer['state']}{why}"
 
 
 @app.command()

@@ -7,7 +7,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from ...ipc.messages import HURRY, Failed, Heartbeat, Lost, Ready, Reboot, Rebooted, Reset, Shutdown
+from ...ipc.messages import HURRY, Failed, Heartbeat, Lost, Ready, Recover, Recovered, Reset, Shutdown
 from ...telemetry import Observer
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class StreamSupervisor:
         self._process: StreamProcess | None = None
         self._leaving = asyncio.Event()
         self._due = asyncio.Event()
-        self._reboot: list[str] = []
+        self._recovery: Recover | None = None
         self._ended_by_us = ""
         self._pulse, self._records, self._heard_s = 0, 0, 0.0
         self._opening = True
@@ -126,15 +126,15 @@ class StreamSupervisor:
         self.send(Reset())
         self._due.set()
 
-    def reboot(self, actuators: list[str]) -> None:
-        """Let actuators be restarted: by the process, or by the next before it opens its driver."""
-        self._reboot = actuators
-        self.send(Reboot(actuators))
+    def recover(self, command: Recover) -> None:
+        """Let errors of actuators go: by the process, or by the next before it opens its driver."""
+        self._recovery = command
+        self.send(command)
         self._due.set()
 
-    def forget_reboot(self) -> None:
-        """Let nothing be restarted later."""
-        self._reboot = []
+    def forget_recovery(self) -> None:
+        """Let nothing be done about errors later."""
+        self._recovery = None
 
     async def run(self, listener: Listener) -> None:
         """Keep a process running until `leave`, which alone ends this; what goes wrong is tried again."""
@@ -163,8 +163,8 @@ class StreamSupervisor:
             return True
         self._note_pulse(0)
         self._records = 0
-        if self._reboot:
-            process.send(Reboot(self._reboot))
+        if self._recovery is not None:
+            process.send(self._recovery)
         observer = self.observer = Observer(
             process.telemetry, self._joints, keep_every_s=self._keep_every_s, tap=listener.on_batch
         )
@@ -222,8 +222,8 @@ class StreamSupervisor:
             self._opening = False
             observer.bodies = notice.bodies
             self._note_pulse(self._pulse)
-        elif isinstance(notice, Rebooted):
-            self.forget_reboot()
+        elif isinstance(notice, Recovered):
+            self.forget_recovery()
             self._note_pulse(self._pulse)
 
     def _why(self, exit_code: int | None) -> str:
@@ -241,7 +241,7 @@ class StreamSupervisor:
         return asyncio.get_running_loop().time() - self._heard_s
 
     def _allowed_s(self) -> float:
-        is_busy = self._opening or not self._pulse or self._reboot
+        is_busy = self._opening or not self._pulse or self._recovery
         return OPEN_TIMEOUT_S if is_busy else self._timeout_s
 
     async def _pause(self, duration_s: float) -> None:

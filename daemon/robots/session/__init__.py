@@ -11,7 +11,7 @@
 from .follow_goal import FollowGoal
 from .goal import Goal, MotionGoal, new_goal
 from .goal_planner import POSE_RATE_HZ, GoalPlanner, checked_clock, refuse_far, refuse_speed, refuse_too_late
-from .robot_session import LOOKED_AT, SHUTS_DOWN, Opening, Pending, Reboot, RobotSession, Seek
+from .robot_session import LOOKED_AT, SHUTS_DOWN, Opening, Pending, RobotSession, Seek
 
 __all__ = [
     "LOOKED_AT",
@@ -23,7 +23,6 @@ __all__ = [
     "MotionGoal",
     "Opening",
     "Pending",
-    "Reboot",
     "RobotSession",
     "Seek",
     "checked_clock",

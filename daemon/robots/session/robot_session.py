@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from ...api import Follows, Subject, TeachMode
     from .goal import Goal
+
+    AnyPending = TypeVar("AnyPending", bound="Pending")
 
 SHUTS_DOWN = "the daemon shuts down"
 LOST_ALREADY = "it was reported as lost already"
@@ -149,8 +151,11 @@ class Opening(Pending):
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Reboot(Pending):
-    """The restart of actuators."""
+class Recovery(Pending):
+    """What was asked for to let errors of actuators go; `problem` cannot be done, for messages."""
+
+    command: messages.Recover
+    problem: str
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -387,7 +392,7 @@ class RobotSession:
         for what in filter(None, follows):
             self._follow(what)
         if before is OFFLINE:
-            self._note(Opening, {})
+            self._note_opening()
         self._start_waiting()
         self._advance()
 
@@ -418,19 +423,26 @@ class RobotSession:
             self._outlet.report("availability", {"state": "offline"})
         self._outlet.report_state()
         if failed:
-            self._note(Opening, {})
+            self._note_opening()
         self._advance()
 
-    def note_reboot(self, error: str) -> None:
-        """Take what became of a restart of actuators; '' if it went well."""
-        what = "servos cannot be restarted"
-        self._note(Reboot, RequestError("FAULT", self._robot, what, error) if error else {})
-        self._advance()
-
-    def _note(self, kind: type[Pending], outcome: dict[str, Any] | RequestError) -> None:
+    def note_recovery(self, notice: messages.Recovered) -> None:
+        """Take what became of errors of actuators; the driver of a robot in fault has to be opened again."""
         for pending in self._pending:
-            if isinstance(pending, kind):
-                pending.outcome = outcome
+            if isinstance(pending, Recovery) and pending.command.actuators == notice.actuators:
+                failed = RequestError("FAULT", self._robot, pending.problem, notice.error)
+                pending.outcome = failed if notice.error else {}
+        if self.state is State.FAULT and not notice.error:
+            done = "restarted" if notice.by == "reboot" else "cleared"
+            names = ", ".join(notice.actuators)
+            self.message = notice.still or f"{names}: {done} on request; reset the robot to go on"
+            self._outlet.report_state()
+        self._advance()
+
+    def _note_opening(self) -> None:
+        for pending in self._pending:
+            if isinstance(pending, Opening):
+                pending.outcome = {}
 
     def _conclude_all(self, changed: messages.Changed) -> list[str | None]:
         """End what has ended, in its order, and return what follows by itself."""
@@ -1002,9 +1014,21 @@ class RobotSession:
         self._pending.append(seek)
         return seek
 
-    def expect(self, kind: type[Opening | Reboot], awaits: str) -> Pending:
+    def expect_opening(self) -> Opening:
         """Wait for what the stream process reports at its end; or, where that comes first, for the exit."""
-        pending = kind(awaits)
+        return self._expect(Opening("its driver"))
+
+    def expect_recovery(self, command: messages.Recover, problem: str) -> Recovery:
+        """Wait for what becomes of errors of actuators; likewise. `problem` is what cannot be done.
+
+        Raises RequestError: BUSY, if another is under way.
+        """
+        if any(isinstance(pending, Recovery) for pending in self._pending):
+            reason, fix = "another such request is under way", "wait for its answer"
+            raise RequestError("BUSY", self._robot, problem, reason, fix)
+        return self._expect(Recovery("the servos", command=command, problem=problem))
+
+    def _expect(self, pending: AnyPending) -> AnyPending:
         self._pending.append(pending)
         self._advance()
         return pending
@@ -1082,9 +1106,8 @@ class RobotSession:
                         self._look_at_exit(pending)
                     case Opening() if self.leaving:
                         pending.outcome = {}
-                    case Reboot() if self.leaving:
-                        what = "servos cannot be restarted"
-                        pending.outcome = RequestError("OFFLINE", self._robot, what, SHUTS_DOWN)
+                    case Recovery() if self.leaving:
+                        pending.outcome = RequestError("OFFLINE", self._robot, pending.problem, SHUTS_DOWN)
         self._look_at_chain()
         self._pending = [pending for pending in self._pending if pending.outcome is None]
         self._outlet.wake()

@@ -1,6 +1,6 @@
 """What happens in each tick: commands, setpoint, feedback, checks, record."""
 
-from .commands import restart
+from .commands import recover
 from .loop import StreamLoop
 
-__all__ = ["StreamLoop", "restart"]
+__all__ = ["StreamLoop", "recover"]

@@ -19,7 +19,7 @@ from .displacement import joined
 from .execution import Chained, Execution, Tolerances
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from motiond.drivers import Driver
     from motiond.formats.arrays import Floats
@@ -40,14 +40,19 @@ BESIDE = (ACTIVE | {State.IDLE}) - {State.TEACHING, State.FOLLOWING}
 """States of the base in which goals play beside it."""
 
 
-def restart(driver: Driver, actuators: Sequence[str]) -> messages.Rebooted:
-    """Restart actuators, and return what became of it."""
-    error = ""
+def error_of(call: Callable[[], None]) -> str:
+    """Return what a driver's call raises, which is an answer and not the process's end; '' if nothing."""
     try:
-        driver.reboot(actuators)
-    except Exception as failure:  # noqa: BLE001 - whatever a driver raises is an answer, not the process's end
-        error = str(failure) or type(failure).__name__
-    return messages.Rebooted([*actuators], error)
+        call()
+    except Exception as error:  # noqa: BLE001 - whatever a driver raises
+        return str(error) or type(error).__name__
+    return ""
+
+
+def recover(driver: Driver, command: messages.Recover) -> messages.Recovered:
+    """Let errors of actuators go, and return what became of it."""
+    act = driver.reboot if command.by == "reboot" else driver.clear
+    return messages.Recovered(command.actuators, command.by, error_of(lambda: act(command.actuators)))
 
 
 class CommandHandler:
@@ -117,8 +122,8 @@ class CommandHandler:
     def _obey_other(self, command: Command) -> None:
         """Obey what moves nothing by itself, or needs nothing beside its type."""
         match command:
-            case messages.Reboot():
-                self._reboot(command.actuators)
+            case messages.Recover():
+                self._recover(command)
             case messages.Inject():
                 self._inject(command.fault)
             case messages.Follow():
@@ -138,14 +143,17 @@ class CommandHandler:
         except DriverError as error:
             self._report(messages.Happened("fault_refused", str(error)))
 
-    def _reboot(self, actuators: list[str]) -> None:
-        """Restart actuators of a robot that is at rest and does not hold, or is in fault."""
+    def _recover(self, command: messages.Recover) -> None:
+        """Let errors of actuators go, of a robot that is at rest and does not hold, or is in fault."""
         player = self._player
         if player.state is State.FAULT or (player.state is State.IDLE and not player.torque):
-            self._report(restart(self._actuators.driver, actuators))
+            done = recover(self._actuators.driver, command)
+            if player.state is State.FAULT and not done.error:  # who is not, learns it in the next tick
+                done = replace(done, still=error_of(self._actuators.read))
+            self._report(done)
             return
-        torque = "on" if player.torque else "off"
-        self._report(messages.Rebooted(actuators, f"the robot is {player.state} with torque {torque}"))
+        problem = f"the robot is {player.state} with torque {'on' if player.torque else 'off'}"
+        self._report(messages.Recovered(command.actuators, command.by, problem))
 
     # -- torque ---------------------------------------------------------------------------------------------
 

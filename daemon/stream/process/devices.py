@@ -15,8 +15,8 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ...ipc.channel import ChannelClosed
-from ...ipc.messages import HURRY, Lost, Reboot, Reset, Shutdown
-from ..engine import restart
+from ...ipc.messages import HURRY, Lost, Recover, Reset, Shutdown
+from ..engine import recover
 from ..locks import wait_readable
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ class Asked(NamedTuple):
 
     ends: bool = False
     tries: bool = False
-    reboot: Sequence[str] = ()
+    recoveries: Sequence[Recover] = ()
 
 
 def asked_by(channel: Channel) -> Asked:
     """Take all commands that have come."""
-    tries, reboot = False, list[str]()
+    tries, recoveries = False, list[Recover]()
     try:
         while (received := channel.receive()) is not None:
             command, fds = received
@@ -56,11 +56,11 @@ def asked_by(channel: Channel) -> Asked:
                 os.close(fd)
             if isinstance(command, Shutdown):
                 return Asked(ends=True)
-            tries |= isinstance(command, Reset | Reboot)
-            reboot += command.actuators if isinstance(command, Reboot) else ()
+            tries |= isinstance(command, Reset | Recover)
+            recoveries += [command] if isinstance(command, Recover) else []
     except ChannelClosed:
         return Asked(ends=True)
-    return Asked(tries=tries, reboot=reboot)
+    return Asked(tries=tries, recoveries=recoveries)
 
 
 def notify(channel: Channel, notice: Notice) -> bool:
@@ -140,16 +140,16 @@ def open_alone(
     return holder
 
 
-def restart_first(
+def recover_first(
     driver: Driver, asked: Asked, channel: Channel, interruptible: Interruptible = interruptible
 ) -> None:
-    """Restart the actuators that are asked for, if any, before a driver is opened whose devices are locked.
+    """Let errors of actuators go, where that is asked for, before a driver opens whose devices are locked.
 
     Raises ShutdownRequested if the process is to end.
     """
-    if asked.reboot:
+    for command in asked.recoveries:
         with interruptible():
-            notice = restart(driver, asked.reboot)
+            notice = recover(driver, command)
         notify(channel, notice)
 
 
@@ -170,7 +170,7 @@ def reopen(
             locks.follow(driver.devices)
             holder = locks.take()
             if holder is None:
-                restart_first(driver, asked, channel, interruptible)
+                recover_first(driver, asked, channel, interruptible)
                 holder = open_alone(driver, locks, interruptible)
             if holder is None:
                 driver.disable()

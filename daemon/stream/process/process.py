@@ -24,8 +24,8 @@ from .devices import (
     asked_by,
     interruptible,
     open_alone,
+    recover_first,
     reopen,
-    restart_first,
     wait_for_devices,
 )
 from .fork_server import ForkServer
@@ -129,7 +129,7 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, machine: Mac
             asked = asked_by(channel)
             if asked.ends:
                 return 0
-            restart_first(driver, asked, channel, machine.interruptible)
+            recover_first(driver, asked, channel, machine.interruptible)
             if (holder := open_alone(driver, locks, machine.interruptible)) is None:
                 break
             holder.close()

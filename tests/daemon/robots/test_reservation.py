@@ -37,6 +37,7 @@ INTERFERING: dict[str, dict[str, Any]] = {
     "seek": {"frame": 1},
     "reset": {},
     "servo/reboot": {"servos": ["elbow"]},
+    "servo/clear": {"servos": ["elbow"]},
     "teach/start": {},
 }
 

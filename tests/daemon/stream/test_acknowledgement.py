@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 COMMANDS: tuple[messages.Command, ...] = (
     messages.Speed(0.5, 2.0),
-    messages.Reboot(["shoulder"]),
+    messages.Recover(["shoulder"], "reboot"),
     messages.Inject({"fault": "unknown"}),
     messages.Teach("released"),
     messages.Enable(),

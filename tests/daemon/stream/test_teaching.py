@@ -643,7 +643,7 @@ IGNORED: list[messages.Command] = [
     messages.Speed(0.5, 2.0),
     messages.Reset(),
     messages.Heartbeat(),
-    messages.Reboot(["elbow"]),
+    messages.Recover(["elbow"], "reboot"),
     messages.Inject({"fault": "stuck"}),
 ]
 
