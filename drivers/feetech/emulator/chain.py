@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import groupby
+from operator import and_
 from typing import TYPE_CHECKING
 
 from ..protocol import BROADCAST_ID, Instruction, encode_status, take_packet
@@ -50,14 +53,18 @@ class EmulatedChain:
         self.faults.extend([_invert_a_bit] * count)
 
     def feed(self, received: bytearray) -> Iterator[Reply]:
-        """Take packets out of what was received, and yield each servo's answer."""
+        """Take packets out of what was received, and yield each servo's answer.
+
+        Servos with one id answer at once, which damages what they say, unless it is the same.
+        """
         while (packet := take_packet(received)) is not None:
             self._now_s = self.now()
-            for servo, data in self._answers(packet):
-                frame = encode_status(servo.servo_id, servo.error_byte, data)
+            for _, answers in groupby(self._answers(packet), lambda answer: answer[0].servo_id):
+                servos, data = zip(*answers, strict=True)
+                frame = _together(map(_status, servos, data))
                 if self.faults:
                     frame = self.faults.popleft()(frame)
-                yield Reply(frame, servo.get("return_delay") * RETURN_DELAY_UNIT_S)
+                yield Reply(frame, servos[0].get("return_delay") * RETURN_DELAY_UNIT_S)
 
     def _answers(self, packet: Packet) -> Iterator[tuple[EmulatedServo, bytes]]:
         """Carry out an instruction; yield the servos that answer, with their data."""
@@ -78,18 +85,17 @@ class EmulatedChain:
     def _meant(self, packet: Packet) -> list[EmulatedServo]:
         """Return the servos that a packet is for, and that are there."""
         ids = (
-            sorted(one.servo_id for one in self.servos)
+            sorted({one.servo_id for one in self.servos})
             if packet.servo_id == BROADCAST_ID
             else [packet.servo_id]
         )
         return list(self._there(ids))
 
     def _there(self, ids: Iterable[int]) -> Iterator[EmulatedServo]:
-        by_id = {servo.servo_id: servo for servo in self.servos}
         for servo_id in ids:
-            servo = by_id.get(servo_id)
-            if servo is not None and servo.attends(self._now_s):
-                yield servo
+            for servo in self.servos:
+                if servo.servo_id == servo_id and servo.attends(self._now_s):
+                    yield servo
 
     def _sync_write(self, parameters: bytes) -> None:
         address, length = parameters[:SPAN]
@@ -98,6 +104,15 @@ class EmulatedChain:
             if len(part) == 1 + length:
                 for servo in self._there(part[:1]):
                     servo.write(address, part[1:])
+
+
+def _status(servo: EmulatedServo, data: bytes) -> bytes:
+    return encode_status(servo.servo_id, servo.error_byte, data)
+
+
+def _together(frames: Iterable[bytes]) -> bytes:
+    """Return what is on a line that each of its ends pulls low."""
+    return reduce(lambda one, other: bytes(map(and_, one, other)), frames)
 
 
 def _obey(servo: EmulatedServo, packet: Packet) -> bytes | None:

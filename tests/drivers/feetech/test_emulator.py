@@ -175,3 +175,9 @@ def test_answers_are_lost_and_garbled_servo_by_servo(clock: Clock) -> None:
     bus.chain.garble_next()
     received = bytearray(bus.say(protocol.encode_sync_read([1, 2, 3], 5, 1)))
     assert protocol.take_packet(received) == protocol.Packet(3, 0, b"\x03")
+
+
+def test_two_servos_with_one_id_are_understood_where_they_say_the_same_alone(clock: Clock) -> None:
+    bus = Bus(clock, EmulatedServo(1, STS, position_ticks=1000), EmulatedServo(1, STS, position_ticks=2000))
+    assert bus.say(protocol.encode_ping(1)) == protocol.encode_status(1, 0)
+    assert protocol.take_packet(bytearray(bus.say(protocol.encode_read(1, 56, 2)))) is None

