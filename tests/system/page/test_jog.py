@@ -86,7 +86,11 @@ class JogRig(ArmRig):
         self.robot["joints"] = {name: {"limits": limits} for name in JOINTS}
         self.robot |= {"idle_rate_hz": 100.0, "poses": {"lean": {"elbow": 0.4}}}
         del self.robot["driver"]["trace"], self.robot["driver"]["plant"]
-        self.others = {"leased": self.robot | {"lease": {"required": True, "ttl_s": 20.0}}}
+        table = {"name": "table", "plane": [0, 0, 1], "position": [0, 0, -0.2]}
+        self.others = {
+            "leased": self.robot | {"lease": {"required": True, "ttl_s": 20.0}},
+            "over_a_table": self.robot | {"collision": {"workspace": [table]}},
+        }
 
     async def to_zero(self) -> None:
         """Let the arm rest where there is way in both directions."""
@@ -257,6 +261,23 @@ async def test_keys_move_a_joint_while_they_are_held_and_poses_are_gone_to(rig: 
         with part("the switch falls back when the view is left"):
             await page.click("a[href='#/arm/jog']")
             assert not await page.is_checked(SWITCH)
+
+
+async def test_what_is_in_the_way_is_named_while_it_holds_the_robot(rig: JogRig) -> None:
+    robot = "over_a_table"
+    async with on_the_page(rig, f"#/{robot}/jog") as desk:
+        page = desk.page
+        await switch_on(page)
+        await hold(page)
+        await desk.until(rf"/^table and \S+ are 5\.\d mm apart: jog another way\.$/.test({SAID})")
+        await desk.until(f"/table and \\S+ are 5\\.\\d mm apart/.test({PLAYER})")
+        await page.mouse.up()
+        await rig.until_sees("state", lambda seen: seen["state"] == "idle", robot)
+        with part("it goes on where that leads away"):
+            await hold(page, BACK)
+            await desk.until(f"{SAID} === 'It moves while this is held.'")
+            await page.mouse.up()
+            await rig.until_sees("state", lambda seen: seen["state"] == "idle", robot)
 
 
 FIELD = ".pads [aria-label^='Go to a position of elbow']"
