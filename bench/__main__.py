@@ -41,6 +41,7 @@ NAMES = (
     "request",
     "follow_latency",
     "follow_setpoints",
+    "follow_guarded",
     "brokers",
     "http",
     "browser",
@@ -59,6 +60,7 @@ TIMED = frozenset(
         "start_at",
         "fleet_starts",
         "fleet_processor",
+        "follow_guarded",
         "follow_setpoints",
         "physical_ticks",
         "brokers",
@@ -70,7 +72,7 @@ TIMED = frozenset(
 """They take as long as they are told to."""
 TOGETHER = {
     "fleet": ("fleet_starts", "stream_start", "fleet_processor"),
-    "follow": ("follow_latency", "follow_setpoints"),
+    "follow": ("follow_latency", "follow_setpoints", "follow_guarded"),
     "physics": ("physical_ticks", "efforts", "collisions"),
 }
 """What is measured by one name."""

@@ -63,13 +63,13 @@ def main(seconds: float = SECONDS) -> None:
         paces = f"targets at {TARGETS_HZ} Hz of {RATE_HZ}, chunks at {CHUNKS_HZ} Hz"
         print(f"a tick in µs, on virtual time; {paces}")
         for joints in JOINTS:
-            _print_us("plays", joints, pool.apply(measure, (joints, NAME, 1.0))[0])
+            print_us("plays", joints, pool.apply(measure, (joints, NAME, 1.0))[0])
             for name, rows, noise in CHUNKS:
                 spent_us = pool.apply(follow_us, (joints, name, rows, noise))
-                _print_us(f"follows {name}", joints, spent_us)
+                print_us(f"follows {name}", joints, spent_us)
                 if rows:
-                    _print_us("  that take one", joints, spent_us[:: RATE_HZ // CHUNKS_HZ])
-            _print_us("ruckig alone", joints, pool.apply(ruckig_us, (joints,)))
+                    print_us("  that take one", joints, spent_us[:: RATE_HZ // CHUNKS_HZ])
+            print_us("ruckig alone", joints, pool.apply(ruckig_us, (joints,)))
         print(f"lag behind a sine of {SINE_HZ:g} Hz at half the velocity limit, at most")
         alone = pool.apply(ruckig_lag)
         for name, lag in (
@@ -81,10 +81,11 @@ def main(seconds: float = SECONDS) -> None:
             lag_ms = 1e3 * lag / (VELOCITY / 2.0)
             print(f"{name:22}{lag:10.5f} rad{lag_ms:8.1f} ms{lag / alone:8.2f} of ruckig's")
     if cyclictest.is_there():
-        _print_punctuality(seconds)
+        print_punctuality(seconds, Layout(("arm",), JOINTS[-1], {}))
 
 
-def _print_us(name: str, joints: int, spent_us: Floats) -> None:
+def print_us(name: str, joints: int, spent_us: Floats) -> None:
+    """Print what ticks cost."""
     p50, p99 = np.quantile(spent_us, [0.5, 0.99])
     print(f"{joints:6} joints {name:25}{p50:8.1f} p50{p99:8.1f} p99")
 
@@ -132,11 +133,14 @@ def _target_at(
     return messages.Target(GOAL_ID, places, speeds if name == "moving targets" else None, None, time.time())
 
 
-def follow_us(joints: int, name: str, rows: int, noise: float) -> Floats:
+def follow_us(
+    joints: int, name: str, rows: int, noise: float, collision: messages.CollisionSetup | None = None
+) -> Floats:
     """Return what each tick that follows costs in µs, what is sent to it included; shape (ticks,)."""
     realtime.prepare(None, None, lock_memory=True)
     spent_us = np.empty(TICKS)
-    with holding(joints, NAME) as (loop, channel):
+    names = [one[0] for one in collision.joints] if collision is not None else []
+    with holding(joints, NAME, names=names, collision=collision) as (loop, channel):
         channel.send(_follow(joints), number=1)
         limits = FollowLimits(loop.setup, loop.driver.limits).own
         loop.step()
@@ -209,9 +213,10 @@ def ruckig_lag() -> float:
 # -- on real time --------------------------------------------------------------------------------------------
 
 
-def _print_punctuality(seconds: float) -> None:
-    joints = JOINTS[-1]
-    timing, theirs, sent = asyncio.run(_measure(joints, seconds))
+def print_punctuality(seconds: float, layout: Layout) -> None:
+    """Print how late ticks come that follow, and cyclictest's beside them."""
+    joints = layout.joints
+    timing, theirs, sent = asyncio.run(_measure(layout, seconds))
     period_s = 1.0 / RATE_HZ
     late_us = [1e6 * timing.lateness.quantile_s(share) for share in (0.5, 0.99)]
     print(f"{joints} joints follow {sent} targets at {RATE_HZ} Hz for {seconds:g} s; lateness in µs")
@@ -221,9 +226,9 @@ def _print_punctuality(seconds: float) -> None:
     print(f"missed deadlines: {timing.missed} of {timing.ticks} ticks; cyclictest {theirs.missed(period_s)}")
 
 
-async def _measure(joints: int, seconds: float) -> tuple[Timing, cyclictest.Latencies, int]:
+async def _measure(layout: Layout, seconds: float) -> tuple[Timing, cyclictest.Latencies, int]:
     with tempfile.TemporaryDirectory() as folder:
-        async with running(Path(folder), Layout(("arm",), joints, {})) as fleet:
+        async with running(Path(folder), layout) as fleet:
             ask = partial(fleet.registry.handle, "arm")
             start = VERBS["follow/start"].request.model_validate({"rate_hz": RATE_HZ, "timeout_s": 2.0})
             goal_id = (await ask("follow/start", start))["goal_id"]
@@ -233,7 +238,7 @@ async def _measure(joints: int, seconds: float) -> tuple[Timing, cyclictest.Late
                 nonlocal sent
                 begun_s = time.monotonic()
                 while True:
-                    places = swing(np.array([time.monotonic() - begun_s]), joints)[0][0].tolist()
+                    places = swing(np.array([time.monotonic() - begun_s]), layout.joints)[0][0].tolist()
                     target = {"goal_id": goal_id, "positions": places}
                     await ask("follow/target", VERBS["follow/target"].request.model_validate(target))
                     sent += 1

@@ -102,6 +102,8 @@ class Layout:
         As in the configuration; the path of a trace may hold `{robot}`.
     model : Path or None
         The description of each, with its joints' limits; without it, joints are called `joint0`, `joint1`, …
+    options : dict
+        What else each has, as in the configuration.
     broker : str or None
         URL of the one that the daemon tells everything; None: it has none.
     """
@@ -113,6 +115,7 @@ class Layout:
     realtime: dict[str, Any] = field(default_factory=dict)
     broker: str | None = None
     model: Path | None = None
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @asynccontextmanager
@@ -175,4 +178,5 @@ def _robot(name: str, joints: tuple[str, ...], layout: Layout) -> dict[str, Any]
         "motions": ["motions"],
         "approach": dict(APPROACH),
         "stop_duration_s": 0.2,
+        **layout.options,
     }

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -113,11 +114,16 @@ def playing(
 
 @contextmanager
 def holding(
-    joints: int, name: str, options: Mapping[str, Any] | None = None, names: Sequence[str] = ()
+    joints: int,
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    names: Sequence[str] = (),
+    collision: messages.CollisionSetup | None = None,
 ) -> Iterator[tuple[StreamLoop, Channel]]:
     """Return a loop on virtual time whose robot holds, and the daemon's end of its channel.
 
-    `options`: of the driver called `name`. `names`: of joints and actuators.
+    `options`: of the driver called `name`. `names`: of joints and actuators. `collision`: what is looked at
+    while it follows targets.
     """
     names = [*names] or [f"joint{number}" for number in range(joints)]
     clock = VirtualClock()
@@ -129,7 +135,8 @@ def holding(
     fd = ring.create(joints)
     writer, reader = ring.RingWriter(fd, joints), ring.RingReader(fd, joints)
     os.close(fd)
-    loop = StreamLoop(_setup(names, name), driver, clock, Channel(theirs), writer)
+    setup = replace(_setup(names, name), collision=collision)
+    loop = StreamLoop(setup, driver, clock, Channel(theirs), writer)
     try:
         channel.send(messages.Enable())
         loop.step()
