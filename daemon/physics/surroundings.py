@@ -7,6 +7,7 @@ steps and MuJoCo's other options does not count.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,6 +34,9 @@ DESCRIPTIONS = frozenset({".urdf", ".sdf", ".world", ".hrdf", ".skel"})
 SCENE_SIZE = SizeBound(4_000_000, "a scene", "keep shapes of many triangles in files of meshes")
 MOST_SHAPES = 2000
 """Of a scene."""
+_XML = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
+_REPEATED = frozenset({"replicate", "composite", "flexcomp"})
+_SHAPES = frozenset({"geom", "composite", "flexcomp"})
 ENDLESS_M = 20.0
 """How large a plane is drawn that has no end."""
 
@@ -88,8 +92,9 @@ def add_scene(root: Any, robot: str, path: Path, hulls: Hulls) -> list[Surroundi
     MuJoCo is not installed or cannot load it.
     """
     try:
-        Source(path).read(SCENE_SIZE)
+        data = Source(path).read(SCENE_SIZE)
         if path.suffix.lower() not in DESCRIPTIONS:
+            _refuse_crowds(robot, path, _shapes_in(data, path.parent, {path.resolve()}))
             return _add_mjcf(root, robot, path)
         found = [one for model in load_robots(path) for one in _standing(model)]
     except FormatError as error:
@@ -133,6 +138,30 @@ def _add_shapes(root: Any, body: Any, found: Sequence[Surrounding], hulls: Hulls
 def _assets(root: Any) -> Any:
     found = root.find("asset")
     return etree.SubElement(root, "asset") if found is None else found
+
+
+def _shapes_in(data: bytes, folder: Path, known: set[Path]) -> int:
+    """Return how many shapes MJCF has, with those that it repeats and includes; MuJoCo takes long for many.
+
+    What cannot be read counts as none, as MuJoCo knows better what is wrong with it.
+    """
+    xml = etree.fromstring(data, _XML) if data.strip() else None
+    return 0 if xml is None else _shapes_below(xml, folder, known)
+
+
+def _shapes_below(xml: Any, folder: Path, known: set[Path]) -> int:
+    inside = sum(_shapes_below(child, folder, known) for child in xml.iterchildren(etree.Element))
+    if xml.tag == "include":
+        place = (folder / xml.get("file", "")).resolve()
+        if place.is_file() and place not in known:
+            known.add(place)
+            inside += _shapes_in(Source(place).read(SCENE_SIZE), folder, known)
+    repeats = _product(xml.get("count", "")) if xml.tag in _REPEATED else 1
+    return (inside + (xml.tag in _SHAPES)) * repeats
+
+
+def _product(counts: str) -> int:
+    return math.prod(int(one[:9]) for one in counts.split() if one.isdecimal())
 
 
 def _add_mjcf(root: Any, robot: str, path: Path) -> list[Surrounding]:

@@ -172,3 +172,23 @@ def test_a_scene_of_too_many_shapes_is_refused(tmp_path: Path) -> None:
     path.write_text(f"<mujoco><worldbody>{geoms}</worldbody></mujoco>")
     reason = "a scene has at most 2000; leave out what the robot does not reach"
     assert refusal(scene=path) == f"arm: scene {path}: it has 2001 shapes; {reason}"
+
+
+def test_the_shapes_that_a_scene_repeats_and_includes_are_counted_before_mujoco_makes_them(
+    tmp_path: Path,
+) -> None:
+    path, shelf = tmp_path / "cell.xml", tmp_path / "shelf.xml"
+    path.write_text(
+        "<mujoco><include file='shelf.xml'/><worldbody><replicate count='1000'><geom size='0.1'/>"
+        "<replicate count='100000'><geom size='0.1'/></replicate></replicate></worldbody></mujoco>"
+    )
+    shelf.write_text("<mujoco><worldbody><geom size='0.1'/><geom size='0.2'/></worldbody></mujoco>")
+    reason = "a scene has at most 2000; leave out what the robot does not reach"
+    assert refusal(scene=path) == f"arm: scene {path}: it has 100001002 shapes; {reason}"
+
+
+def test_a_scene_that_includes_itself_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "cell.xml"
+    path.write_text("<mujoco>\n<include file='cell.xml'/></mujoco>")
+    reason = "XML Error: File 'cell.xml' already included Element 'include', line 2"
+    assert refusal(scene=path) == f"arm: scene {path}: MuJoCo cannot load it; {reason}; correct the file"
