@@ -3,7 +3,7 @@
 The robot is a set of bodies on joints. The effort on a joint is the weight of everything that the joint
 carries, taken about its axis or along it:
 
-    turning: axis · ((S - M p) x g),  sliding: M axis · g
+    turning: axis · ((S - M p) x g),  sliding: M axis · g,  a screw: the first and its lead times the second
 
 where p is a point of the axis, M the mass that the joint carries, S the sum over that mass of mass times
 position, and g the acceleration of gravity.
@@ -57,6 +57,9 @@ class Body(DriverOptions):
     )
     axis: Vector = Field(default=(0.0, 0.0, 1.0), description="A unit vector in the joint's frame.")
     slides: bool = Field(default=False, description="Whether the joint moves along its axis.")
+    lead: Finite = Field(
+        default=0.0, description="How far a screw moves along its axis while it turns, in m/rad."
+    )
     mass: NotNegative = Field(default=0.0, description="In kg.")
     com: Vector = Field(default=(0.0, 0.0, 0.0), description="Centre of mass in the joint's frame, in m.")
     reduction: NotZero = Field(default=1.0, description="joint = actuator / reduction + offset")
@@ -92,6 +95,7 @@ class Weights:
         self._carriers = [-1 if body.carried_by is None else place[body.carried_by] for body in bodies]
         self._poses = np.array([body.pose for body in bodies])
         self._slides = np.array([body.slides for body in bodies])
+        self._travel = np.array([1.0 if body.slides else body.lead for body in bodies])
         self._reductions = np.array([body.reduction for body in bodies])
         self._offsets = np.array([body.offset for body in bodies])
         self._motions = np.array([_motions(body) for body in bodies])
@@ -120,13 +124,13 @@ class Weights:
         moments = arms @ np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])  # arms x fall
         turning = (axes * moments).sum(axis=1)
         sliding = self._masses * (axes @ fall)
-        efforts: Floats = self._to_actuators @ np.where(self._slides, sliding, turning)
+        efforts: Floats = self._to_actuators @ (np.where(self._slides, 0.0, turning) + self._travel * sliding)
         return efforts
 
     def _places(self, displacement: Floats) -> Floats:
         """Return the moved frame of each joint in the base: (bodies, 4, 4)."""
         along = np.empty((len(displacement), 1, 4))
-        along[:, 0, 0], along[:, 0, 1] = 1.0, np.where(self._slides, displacement, 0.0)
+        along[:, 0, 0], along[:, 0, 1] = 1.0, self._travel * displacement
         angles = np.where(self._slides, 0.0, displacement)
         along[:, 0, 2], along[:, 0, 3] = np.sin(angles), 1.0 - np.cos(angles)
         places: Floats = self._poses @ (along @ self._motions).reshape(-1, 4, 4)

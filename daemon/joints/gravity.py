@@ -77,6 +77,7 @@ def _bodies(model: RobotModel, joint_map: JointMap, actuators: Collection[str]) 
             "pose": (np.linalg.inv(there) @ here).tolist(),
             "axis": joint.axes[0].tolist(),
             "slides": joint.type in _SLIDES,
+            "lead": joint.pitch_m / (2 * np.pi) if joint.type == "screw" else 0.0,
             "mass": mass,
             "com": (np.linalg.inv(here) @ com)[:3].tolist(),
             "reduction": float(transmission.joint_reduction[row]) * joint.gear_ratio,

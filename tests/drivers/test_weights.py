@@ -51,6 +51,16 @@ def test_a_reduction_divides_the_weight() -> None:
     np.testing.assert_allclose(given[0], G * 2 * 0.2 * np.cos(10 / -50 + 0.5) / -50)
 
 
+def test_a_screw_bears_what_its_lead_lifts_and_what_leans_on_it() -> None:
+    screw = {**LIFT, "slides": False, "lead": 0.004, "reduction": 2.0}
+    leaning = {**UPPER, "carried_by": "lift", "axis": [0, 1, 0]}
+    given = weights(screw, leaning)(np.array([0.3, 0.0, 7.0]))
+    np.testing.assert_allclose(given[2], -(3 + 2) * G * 0.004 / 2, rtol=1e-12)
+    np.testing.assert_allclose(given[0], 2 * G * 0.2 * np.cos(0.3), rtol=1e-12)
+    tilted = weights({**screw, "axis": [1, 0, 0], "com": [0.5, 0.1, 0]})(np.array([0, 0, 2.0]))
+    np.testing.assert_allclose(tilted[2], -3 * G * 0.1 * np.cos(1.0) / 2, rtol=1e-12)
+
+
 def test_an_arm_without_torque_falls_and_comes_to_rest_hanging(clock: Clock) -> None:
     arm = Joints(clock, holds=False, actuators=ARM, gravity={"bodies": [UPPER, LOWER]}, inertia=1.0)
     arm.play(0, 10.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,16 @@ def test_gravity_pulls_as_the_potential_energy_of_the_model_falls(seed: int) -> 
     joint_map = build_joint_map("arm", model, {})
     q = np.random.default_rng(seed).uniform(-1.5, 1.5, model.dof)
     assert weights(model, joint_map)(q) == pytest.approx([-one for one in slope(model, q)], abs=1e-6)
+
+
+def test_a_screw_bears_what_it_lifts() -> None:
+    arm = load_robot(ARM)
+    screws = (replace(one, type="screw", pitch_m=0.05) if one.coordinates else one for one in arm.joints)
+    model = replace(arm, joints=tuple(screws))
+    q = np.random.default_rng(0).uniform(-1.5, 1.5, model.dof)
+    given = weights(model, build_joint_map("arm", model, {}))(q)
+    assert given == pytest.approx([-one for one in slope(model, q)], abs=1e-6)
+    assert given[0] == pytest.approx(-sum(link.mass for link in model.links[1:]) * 9.80665 * 0.05 / 2 / np.pi)
 
 
 def test_a_reduction_divides_what_the_actuator_feels() -> None:
