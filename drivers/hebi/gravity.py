@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import DriverConfigError
+from ..weights import DOWN
 from .feedback import WHERE
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from ..base import Floats
 
-STANDARD_GRAVITY = 9.81
 UNIT_TOLERANCE = 0.1
 EMPTY_MODEL = '<robot version="1.6.0"/>'
 
@@ -53,7 +53,7 @@ def gravity_in(quaternion: Sequence[float] | NDArray[Any]) -> Floats:
     """
     w, x, y, z = np.asarray(quaternion, float)
     down = np.array([-2 * (x * z - y * w), -2 * (y * z + x * w), 2 * (x * x + y * y) - 1])
-    gravity: Floats = down / np.linalg.norm(down) * STANDARD_GRAVITY
+    gravity: Floats = down / np.linalg.norm(down) * -DOWN[2]
     return gravity
 
 

@@ -59,7 +59,7 @@ class HebiRig(Rig):
         driver = self.make_guided()
         model = import_hebi().robot_model.import_from_hrdf(str(self._folder / "arm.hrdf"))
         self.lookup.of_groups["weigh"] = lambda position: model.get_grav_comp_efforts(
-            position, np.array([0.0, 0.0, -9.81])
+            position, np.array([0.0, 0.0, -9.80665])
         )
         return driver
 

@@ -49,7 +49,7 @@ def arm_of(clock: Clock, given: dict[str, Any]) -> Arm:
 
 def hebis_own() -> Floats:
     model = import_hebi().robot_model.import_from_hrdf(str(HRDF))
-    efforts: Floats = model.get_grav_comp_efforts(np.array(POSITION), np.array([0.0, 0.0, -9.81]))
+    efforts: Floats = model.get_grav_comp_efforts(np.array(POSITION), np.array([0.0, 0.0, -9.80665]))
     return efforts
 
 
@@ -67,7 +67,7 @@ def test_they_carry_the_payload_too(clock: Clock) -> None:
         return float((model.forward_kinematics(q)["wrist3/output"] @ [0.1, 0.0, 0.05, 1.0])[2])
 
     steps = np.eye(6) * 1e-6
-    pulled = [2 * 9.81 * (height(POSITION + step) - height(POSITION - step)) / 2e-6 for step in steps]
+    pulled = [2 * 9.80665 * (height(POSITION + step) - height(POSITION - step)) / 2e-6 for step in steps]
     np.testing.assert_allclose(arm.efforts() - hebis_own(), pulled, atol=1e-3)
 
 

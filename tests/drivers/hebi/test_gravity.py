@@ -56,7 +56,7 @@ def weight(model: Any, position: Floats, base: Any) -> Floats:
     def energy_j(at: Floats) -> float:
         frames = model.get_forward_kinematics_mat("com", at)
         heights = (rotation(base) @ frames[:, :3, 3].T)[2]
-        return float(9.81 * model.masses @ heights)
+        return float(9.80665 * model.masses @ heights)
 
     steps = 1e-5 * np.eye(6)
     return np.array([(energy_j(position + step) - energy_j(position - step)) / 2e-5 for step in steps])

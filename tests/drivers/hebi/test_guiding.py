@@ -34,7 +34,7 @@ def arm_of(clock: Clock, settings: dict[str, float] = EFFORT_CONTROL, **options:
 
 def weights(position: list[float]) -> Floats:
     model = import_hebi().robot_model.import_from_hrdf(str(HRDF))
-    efforts: Floats = model.get_grav_comp_efforts(np.array(position), np.array([0.0, 0.0, -9.81]))
+    efforts: Floats = model.get_grav_comp_efforts(np.array(position), np.array([0.0, 0.0, -9.80665]))
     return efforts
 
 
