@@ -63,6 +63,7 @@ def _checks(settings: RobotSettings, model: RobotModel | None, joint_map: JointM
         if model is None or not any(link.mass for link in model.links):
             problem = "there is no description" if model is None else "no part of the description has a mass"
             raise PhysicsError(f"{where}: cannot be checked; {problem}; name one with masses, or remove it")
+        load_mujoco(where)
         world = make_world(_without_meshes(model), joint_map, payload=settings.payload, needs_masses=True)
         dynamics = Dynamics(PhysicalRobot(world), joint_map)
         yield EffortCheck(

@@ -30,7 +30,7 @@ def _problems(where: str, options: SimOptions, actuators: Sequence[str]) -> Iter
     if options.physics is False:
         return
     orders = options.order.values() if isinstance(options.order, Mapping) else (options.order,)
-    has_bodies = options.gravity is not None and bool(options.gravity.bodies)
+    has_bodies = options.gravity is not None and "bodies" in options.gravity.model_fields_set
     for option, is_set, reason in (
         ("calculate_dynamics", not options.calculate_dynamics, "what is at its goal at once feels nothing"),
         ("order", 1 in orders, "what has no inertia feels nothing"),

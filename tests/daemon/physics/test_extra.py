@@ -59,7 +59,7 @@ def test_a_scene_of_its_own_format_needs_it(tmp_path: Path) -> None:
 
 ASKS = {
     "driver: {type: sim, physics: true}": "arm: `physics`: ",
-    "driver: {type: sim}\n    effort: {}": "arm: ",
+    "driver: {type: sim}\n    effort: {}": "arm: effort: ",
 }
 
 

@@ -230,7 +230,7 @@ def test_without_the_extra_it_is_refused_with_how_to_install_it(monkeypatch: pyt
     with pytest.raises(PhysicsError) as caught:
         library(effort={})
     message = str(caught.value)
-    assert message.startswith("arm: needs MuJoCo, which cannot be imported; ")
+    assert message.startswith("arm: effort: needs MuJoCo, which cannot be imported; ")
     assert message.endswith("; pip install 'motiond[physics]'")
     assert library().get("wave")
 
