@@ -1,6 +1,5 @@
 """DYNAMIXEL servos on a serial bus, Protocol 2.0."""
 
-from .bus import import_serial
 from .capacity import feedback_exchange
 from .driver import DynamixelDriver
 from .models import models_by_name
@@ -17,7 +16,6 @@ __all__ = [
     "DynamixelOptions",
     "Scanned",
     "feedback_exchange",
-    "import_serial",
     "models_by_name",
     "reboot",
     "scan",

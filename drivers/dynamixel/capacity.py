@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .bus import BITS_A_BYTE, STATUS_LENGTH
+from ..serial_bus.bus import BITS_A_BYTE
 from .chain import FULL, SHORT
-from .protocol import SHORTEST, fast_answer_length
+from .protocol import PROTOCOL, SHORTEST, fast_answer_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from .bus import Bus
+    from ..serial_bus.bus import Bus
     from .chain import Chain
     from .options import PortOptions
 
@@ -36,12 +36,12 @@ def feedback_exchange(count: int, goal: int, feedback: int, return_delay_s: floa
     question = SHORTEST + _SPAN + count * (1 + goal) + SHORTEST + _SPAN + count
     if fast:
         return Exchange(question + fast_answer_length(count, feedback), return_delay_s)
-    return Exchange(question + count * (STATUS_LENGTH + feedback), count * return_delay_s)
+    return Exchange(question + count * (PROTOCOL.status_bytes + feedback), count * return_delay_s)
 
 
 def register_exchange(length: int, return_delay_s: float) -> Exchange:
     """Return what it takes to read `length` bytes of one servo."""
-    return Exchange(SHORTEST + _SPAN + STATUS_LENGTH + length, return_delay_s)
+    return Exchange(SHORTEST + _SPAN + PROTOCOL.status_bytes + length, return_delay_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import CommunicationLost, DriverError
-from .bus import SLOWEST_RETURN_S, STATUS_LENGTH, TRIES
+from ..serial_bus.bus import TRIES
 from .protocol import (
     BEFORE_INSTRUCTION,
     BROADCAST_ID,
     HEADER,
+    PROTOCOL,
     Instruction,
     crc16,
     encode,
@@ -36,8 +37,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .bus import Bus
-    from .models import Model
+    from ..serial_bus.bus import Bus
+    from ..serial_bus.protocol import Firmware
+    from .models import DynamixelModel
     from .protocol import Packet
     from .units import Ticks
 
@@ -123,15 +125,15 @@ class Servo:
     actuator: str
     where: str
     servo_id: int
-    model: Model
-    firmware: int
+    model: DynamixelModel
+    firmware: Firmware
     bus: Bus
 
     @property
     def reads_fast(self) -> bool:
         """Whether it supports fast sync reads."""
         from_firmware = self.model.fast_read_from
-        return from_firmware is not None and self.firmware >= from_firmware
+        return from_firmware is not None and int(self.firmware) >= from_firmware
 
 
 class Chain:
@@ -150,7 +152,7 @@ class Chain:
         self.span = _span(self.indexes)
         self.table = servos[0].model.table
         self.can_read_fast = all(servo.reads_fast for servo in servos)
-        self.return_delay_s = SLOWEST_RETURN_S
+        self.return_delay_s = PROTOCOL.slowest_return_s
         self.answered = np.zeros(len(servos), bool)
         self.all_answered = False
         self._place = {servo_id: place for place, servo_id in enumerate(self.ids)}
@@ -211,7 +213,7 @@ class Chain:
     def _answer_length(self) -> int:
         if self._fast:
             return self._answers[self._length].joint.bytes
-        return len(self.ids) * (STATUS_LENGTH + self._length)
+        return len(self.ids) * (PROTOCOL.status_bytes + self._length)
 
     def take(self) -> Answer:
         """Wait for the feedback asked for; `answered` shows whose came.

@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..base import Driver, DriverConfigError, DriverError, expired, require_lifetime, slowest_rate_hz
-from .bus import Bus, SerialLine
+from ..serial_bus.bus import Bus
+from ..serial_bus.line import SerialLine
 from .capacity import Capacity, advice, capacity_at_best, capacity_of
 from .chain import FULL, SHORT
 from .feedback import Feedback
 from .guiding import POSITION_MODE, Guiding, change_mode, hold_sound
 from .limits import Limits, configured, refuse_turned
 from .options import CURRENT_MODE, WATCHDOG_UNIT_S, WHERE, DynamixelOptions, place_servos
+from .protocol import PROTOCOL
 from .setup import (
     RETURN_DELAY_UNIT_US,
     apply_settings,
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
     from ..base import ActuatorCommand, ActuatorState, DriverOptions
     from ..limits import ActuatorLimits
-    from .bus import Line
+    from ..serial_bus.line import Line
     from .chain import Chain, Servo
 
 STILL_TRIES = 5
@@ -127,7 +129,7 @@ class DynamixelDriver(Driver):
     def _connect(self) -> None:
         options, follows = self.options, self.options.follow_velocity
         for port in options.ports:
-            bus = Bus(port.port, port.baud_rate, options.answer_timeout_s, self._open_line)
+            bus = Bus(port.port, port.baud_rate, options.answer_timeout_s, PROTOCOL, self._open_line)
             self._buses.append(bus)
             bus.open()
             bus.answer_timeout_s += bus.latency_s()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import ActuatorState, DriverError
-from .bus import TRIES
+from ..serial_bus.bus import TRIES
 from .chain import FULL, SHORT, lost
 from .models import in_words
 from .protocol import ALERT
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable, Sequence
 
-    from .bus import Bus
+    from ..serial_bus.bus import Bus
     from .chain import Chain, Servo
     from .units import Units
 
@@ -128,7 +128,7 @@ class Feedback:
     def _lost(self) -> DriverError:
         """Ask the silent servos one by one, as a missing answer may have hidden others."""
         suspects = [one for one in self._servos if self._missed[one.index] >= self._lost_after]
-        silent = [one for one in suspects if one.bus.ping(one.servo_id, 1) is None]
+        silent = [one for one in suspects if not one.bus.is_there(one.servo_id, 1)]
         if silent:
             return lost(silent, len(self._servos) - len(silent), len(self._servos), self._lost_after)
         self._missed.fill(0)

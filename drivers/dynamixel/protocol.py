@@ -13,6 +13,8 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..serial_bus.protocol import Found, StatusPacket
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -212,3 +214,55 @@ def _unwrap(frame: bytes) -> Packet:
     if frame[4] != BROADCAST_ID or frame[BEFORE_INSTRUCTION] != Instruction.STATUS:
         parameters = frame[BEFORE_INSTRUCTION:-2].replace(_STUFFED, _PATTERN)[1:]
     return Packet(frame[4], frame[BEFORE_INSTRUCTION], parameters)
+
+
+class DynamixelProtocol:
+    """Protocol 2.0, as a bus needs it; a `ServoProtocol`."""
+
+    driver = "dynamixel"
+    highest_id = HIGHEST_ID
+    status_bytes = 11
+    ping_bytes = 3
+    identity: tuple[int, int] | None = None
+    slowest_return_s = 508e-6
+    ping = staticmethod(encode_ping)
+    read = staticmethod(encode_read)
+    write = staticmethod(encode_write)
+    sync_read = staticmethod(encode_sync_read)
+    sync_write = staticmethod(encode_sync_write)
+
+    def ping_all(self) -> bytes:
+        """Return the frame that asks all servos for model and firmware."""
+        return encode_ping(BROADCAST_ID)
+
+    def reboot(self, servo_id: int) -> bytes:
+        """Return the frame that restarts a servo."""
+        return encode(servo_id, Instruction.REBOOT)
+
+    def take(self, received: bytearray) -> Packet | None:
+        """Remove the first sound status packet, and all before it; None if none is complete yet."""
+        while (packet := take_packet(received)) is not None:
+            if packet.instruction == Instruction.STATUS and packet.parameters:
+                return packet
+        return None
+
+    def refusal(self, packet: StatusPacket) -> str | None:
+        """Return why a servo refused an instruction; the alert bit is none."""
+        number = packet.error & ~ALERT
+        if not number:
+            return None
+        try:
+            return REFUSED[Refusal(number)]
+        except ValueError:
+            return f"error {number}"
+
+    def heard_badly(self, packet: StatusPacket) -> bool:
+        """Return whether a servo found the CRC wrong."""
+        return packet.error & ~ALERT == Refusal.CRC
+
+    def found(self, servo_id: int, data: bytes) -> Found:
+        """Return what a servo answers to a ping."""
+        return Found(servo_id, int.from_bytes(data[0:2], "little"), data[2])
+
+
+PROTOCOL = DynamixelProtocol()

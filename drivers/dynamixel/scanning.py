@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..base import DriverError
-from .bus import Bus, SerialLine
-from .models import in_words, models, name_of
+from ..serial_bus.bus import Bus
+from ..serial_bus.line import SerialLine
+from ..serial_bus.models import name_of
+from .models import in_words, models
+from .protocol import PROTOCOL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from .bus import Found, Line
-    from .models import Model
+    from ..serial_bus.line import Line
+    from ..serial_bus.models import Model
+    from ..serial_bus.protocol import Firmware, Found
 
 COMMON_BAUD_RATES = (57_600, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 4_500_000, 115_200, 9_600)
 ANSWER_TIMEOUT_S = 0.25
@@ -32,7 +36,7 @@ class Scanned:
     baud_rate: int
     servo_id: int
     model: str
-    firmware: int
+    firmware: Firmware
     torque: bool | None = None
     position_ticks: int | None = None
     position_rad: float | None = None
@@ -67,7 +71,7 @@ def reboot(port: str, baud_rate: int, servo_ids: Sequence[int]) -> None:
 @contextmanager
 def opened(port: str, baud_rate: int, open_line: Callable[[str, int], Line] = SerialLine) -> Iterator[Bus]:
     """Have a port open as long as the context lasts; raises DriverError where it cannot be."""
-    bus = Bus(port, baud_rate, ANSWER_TIMEOUT_S, open_line)
+    bus = Bus(port, baud_rate, ANSWER_TIMEOUT_S, PROTOCOL, open_line)
     bus.open()
     try:
         yield bus
@@ -78,7 +82,7 @@ def opened(port: str, baud_rate: int, open_line: Callable[[str, int], Line] = Se
 def _look_at(bus: Bus, one: Found) -> Scanned:
     model = models().get(one.model_number)
     if model is None:
-        return Scanned(bus.baud_rate, one.servo_id, name_of(one.model_number), one.firmware)
+        return Scanned(bus.baud_rate, one.servo_id, name_of(one.model_number, models()), one.firmware)
     try:
         return _read(bus, one, model)
     except DriverError:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import DriverError
+from ..serial_bus.models import name_of
 from .chain import Chain, Servo
-from .models import in_words, models, name_of
+from .models import in_words, models
 from .options import CURRENT_MODE, MODE_NUMBERS, WHERE, GainOptions, of_actuator
 from .scanning import opened
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ..base import Floats
-    from .bus import Bus, Line
+    from ..serial_bus.bus import Bus
+    from ..serial_bus.line import Line
     from .options import DynamixelOptions, Place
 
 REVERSE, SLAVE, TIME_BASED, TORQUE_ON_BY_GOAL = 0x01, 0x02, 0x04, 0x08
@@ -97,7 +99,7 @@ def _not_found(buses: Sequence[Bus], places: Sequence[Place], missing: Sequence[
     )
     wanted = {(place.bus, place.servo_id) for place in places}
     others = [
-        f"{name_of(one.model_number)} as servo {one.servo_id} of {buses[number].port}"
+        f"{name_of(one.model_number, models())} as servo {one.servo_id} of {buses[number].port}"
         for number in sorted({place.bus for place in missing})
         for one in buses[number].ping_all()
         if (number, one.servo_id) not in wanted
@@ -146,7 +148,7 @@ def settle(chain: Chain, options: DynamixelOptions) -> None:
 
 def _refused(chain: Chain) -> Iterator[DriverError]:
     for servo in chain.servos:
-        if servo.firmware < servo.model.table.watchdog_from:
+        if int(servo.firmware) < servo.model.table.watchdog_from:
             yield DriverError(
                 servo.where,
                 f"its firmware {servo.firmware} has no bus watchdog",
@@ -339,7 +341,7 @@ def restart(
             bus_of[place.bus].reboot(place.servo_id)
         for bus in list(bus_of.values())[:1]:
             bus.sleep(BOOT_S)
-        silent = [one for one in places if bus_of[one.bus].ping(one.servo_id, STILL_BOOTING_TRIES) is None]
+        silent = [one for one in places if not bus_of[one.bus].is_there(one.servo_id, STILL_BOOTING_TRIES)]
         raise_all([_silent(one, bus_of[one.bus]) for one in silent])
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..base import Floats
-    from .models import Model
+    from ..serial_bus.models import Model
     from .options import DynamixelOptions
 
     Ticks: TypeAlias = NDArray[np.int32]

@@ -12,8 +12,9 @@ import pytest
 
 from motiond.drivers import port_access
 from motiond.drivers.base import DriverError
-from motiond.drivers.dynamixel import bus
+from motiond.drivers.dynamixel.protocol import PROTOCOL
 from motiond.drivers.port_access import Rights, rights_of, user_name, why_denied, why_not_opened
+from motiond.drivers.serial_bus import bus
 from tests.tables import table
 
 PORT = Path("/dev/ttyUSB0")
@@ -62,7 +63,7 @@ def test_the_bus_reports_it_where_access_is_denied(
     monkeypatch.setattr(serial, "Serial", denied)
     port = str(tmp_path / "ttyUSB0")
     with pytest.raises(DriverError) as caught:
-        bus.Bus(port, 57_600, 0.1).open()
+        bus.Bus(port, 57_600, 0.1, PROTOCOL).open()
     user = pwd.getpwuid(os.geteuid()).pw_name
     assert str(caught.value) == (
         f"{port}: cannot be opened; access is denied; its group dialout may; "

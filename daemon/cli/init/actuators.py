@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from motiond.drivers import DriverError
-from motiond.drivers.dynamixel import import_serial, models_by_name, scan
+from motiond.drivers.dynamixel import models_by_name, scan
 from motiond.drivers.hebi import open_lookup, present
+from motiond.drivers.serial_bus import import_serial
 from motiond.text import listed, printable
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def find_modules() -> list[Actuator]:
 
 def usb_ports(questions: Questions) -> list[str]:
     """Return the serial ports at USB to look at: a ping may disturb another device there, so it is asked."""
-    import_serial()
+    import_serial("dynamixel")
     from serial.tools.list_ports import comports
 
     # Paths that outlast replugging, where the system has such.

@@ -14,7 +14,8 @@ from ..protocol import ALERT, Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..models import Item, Model
+    from ...serial_bus.models import Item
+    from ..models import DynamixelModel
 
 CURRENT_MODE, POSITION_MODE, EXTENDED_MODE, CURRENT_BASED_MODE = 0, 3, 4, 5
 MODES = {CURRENT_MODE, 1, POSITION_MODE, EXTENDED_MODE, CURRENT_BASED_MODE, 16}
@@ -64,7 +65,7 @@ class EmulatedServo:
     def __init__(
         self,
         servo_id: int,
-        model: Model,
+        model: DynamixelModel,
         settings: Mapping[str, int] | None = None,
         position_ticks: float | None = None,
     ) -> None:

@@ -12,8 +12,8 @@ from motiond.drivers.dynamixel.protocol import encode_ping, take_packet
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from motiond.drivers.dynamixel.bus import Line
     from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
+    from motiond.drivers.serial_bus.line import Line
 
 PING = encode_ping(1)
 ANSWER_BYTES = 14

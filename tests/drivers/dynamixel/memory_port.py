@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from motiond.drivers.dynamixel.bus import Line
     from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
+    from motiond.drivers.serial_bus.line import Line
     from motiond.drivers.testing.rig import Clock
 
 
@@ -55,7 +55,7 @@ class MemoryPort:
 
 
 class MemoryLine:
-    """A program's end of a port; see `motiond.drivers.dynamixel.bus.Line`."""
+    """A program's end of a port; see `motiond.drivers.serial_bus.line.Line`."""
 
     def __init__(self, port: MemoryPort) -> None:
         self._port = port

@@ -17,13 +17,13 @@ from motiond.drivers.base import (
     DriverConfigError,
     DriverError,
 )
-from motiond.drivers.dynamixel.bus import Bus
 from motiond.drivers.dynamixel.driver import DynamixelDriver
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.models import models, models_by_name
 from motiond.drivers.dynamixel.options import DynamixelOptions
-from motiond.drivers.dynamixel.protocol import Refusal
+from motiond.drivers.dynamixel.protocol import PROTOCOL, Refusal
 from motiond.drivers.registry import make_driver
+from motiond.drivers.serial_bus.bus import Bus
 from motiond.drivers.testing.rig import Clock
 from tests.drivers.dynamixel.bench import XM430, Bench, servo
 from tests.drivers.dynamixel.memory_port import MemoryPort
@@ -346,7 +346,7 @@ def test_takes_no_late_answer_for_one_to_another_question(ask: str) -> None:
     clock = Clock()
     chain = EmulatedChain([servo(1, min_position_limit=100, max_position_limit=3000)], clock)
     port = MemoryPort(chain, clock)
-    with closing(Bus(port.path, 1_000_000, 0.5, port.open)) as bus:
+    with closing(Bus(port.path, 1_000_000, 0.5, PROTOCOL, port.open)) as bus:
         bus.open()
         late_by_one(chain, 1)
         assert int.from_bytes(bus.read(1, MIN_POSITION_LIMIT, 4), "little") == 100
@@ -437,7 +437,7 @@ def test_a_servo_that_hesitates_lowers_the_rate() -> None:
 
 
 def test_reports_that_there_is_no_port() -> None:
-    assert message_of(DriverError, Bus("/dev/ttyUSB99", 1_000_000, 0.01).open) == (
+    assert message_of(DriverError, Bus("/dev/ttyUSB99", 1_000_000, 0.01, PROTOCOL).open) == (
         "/dev/ttyUSB99: cannot be opened; there is no such port; "
         "check the cable; `ls /dev/serial/by-id` lists the ports"
     )

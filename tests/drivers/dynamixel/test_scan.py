@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from motiond.drivers.dynamixel.bus import TRIES
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.scanning import ANSWER_TIMEOUT_S, scan
+from motiond.drivers.serial_bus.bus import TRIES
 from motiond.drivers.testing.rig import Clock
 from tests.drivers.dynamixel.bench import servo
 from tests.drivers.dynamixel.line_contract import LineContract

@@ -2,130 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import os
-import select
-import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
-from ..base import CommunicationLost, DriverConfigError, DriverError, DriverTimeout
+from ..base import CommunicationLost, DriverError, DriverTimeout
 from ..port_access import why_not_opened
-from .protocol import (
-    ALERT,
-    BROADCAST_ID,
-    REFUSED,
-    Instruction,
-    Packet,
-    Refusal,
-    encode,
-    encode_ping,
-    encode_read,
-    encode_sync_read,
-    encode_sync_write,
-    encode_write,
-    take_packet,
-)
+from .line import SerialLine, import_serial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-_CHUNK = 4096
-
-
-class Line(Protocol):
-    """What a bus does with an open port; each call raises OSError when the port is gone."""
-
-    def now(self) -> float:
-        """Return the monotonic time, in s, by which it waits."""
-
-    def sleep(self, duration_s: float) -> None:
-        """Wait, whatever comes in."""
-
-    def write(self, frame: bytes | bytearray) -> int:
-        """Send bytes and return how many; raises BlockingIOError if the port takes none."""
-
-    def read(self, deadline_s: float) -> bytes:
-        """Return what has come, or comes until a monotonic time; b'' if nothing does."""
-
-    def discard(self) -> None:
-        """Drop what has come and was not read."""
-
-    def close(self) -> None:
-        """Close the port; one that is gone too."""
-
-
-def import_serial() -> Any:
-    """Import pyserial. Raises DriverConfigError if it is not installed."""
-    try:
-        import serial  # noqa: PLC0415 - optional
-    except ImportError as error:
-        raise DriverConfigError(
-            "driver dynamixel", "pyserial cannot be imported", str(error), "pip install 'motiond[dynamixel]'"
-        ) from error
-    return serial
-
-
-class SerialLine:
-    """A serial port of this machine, open for this program alone; a `Line`.
-
-    Raises OSError, ValueError if it cannot be opened.
-    """
-
-    now: Callable[[], float] = staticmethod(time.monotonic)
-    sleep: Callable[[float], None] = staticmethod(time.sleep)
-
-    def __init__(self, port: str, baud_rate: int) -> None:
-        self._serial = import_serial().Serial(port, baud_rate, timeout=0, exclusive=True)
-        self._descriptor = self._serial.fileno()
-        self._poller = select.poll()
-        self._poller.register(self._descriptor, select.POLLIN)
-        with contextlib.suppress(OSError, ValueError):  # only some adapters have it; `Bus.latency_s` shows
-            self._serial.set_low_latency_mode(True)
-
-    def write(self, frame: bytes | bytearray) -> int:
-        """Send bytes, and return how many."""
-        return os.write(self._descriptor, frame)
-
-    def read(self, deadline_s: float) -> bytes:
-        """Return what has come, or comes until a monotonic time."""
-        if not self._poller.poll(max(0.0, (deadline_s - time.monotonic()) * 1000)):
-            return b""
-        chunk = os.read(self._descriptor, _CHUNK)
-        if not chunk:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return chunk
-
-    def discard(self) -> None:
-        """Drop what has come and was not read."""
-        while self._poller.poll(0):
-            if not os.read(self._descriptor, _CHUNK):
-                raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    def close(self) -> None:
-        """Close the port."""
-        with contextlib.suppress(OSError):  # a port that was pulled out cannot be closed properly
-            self._serial.close()
-
+    from .line import Line
+    from .protocol import Found, ServoProtocol, StatusPacket
 
 BITS_A_BYTE = 10
-STATUS_LENGTH = 11
-PING_LENGTH = 3
-SLOWEST_RETURN_S = 508e-6
 PING_ALL_S = 0.6
+LONGEST_PING_S = 0.02
+"""How long each servo has for its answer where all ids are asked one by one."""
 TRIES = 3
 _SYSFS = Path("/sys/class/tty")
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A servo that answered a ping."""
-
-    servo_id: int
-    model_number: int
-    firmware: int
 
 
 class Bus:
@@ -136,11 +32,13 @@ class Bus:
         port: str,
         baud_rate: int,
         answer_timeout_s: float,
+        protocol: ServoProtocol,
         open_line: Callable[[str, int], Line] = SerialLine,
     ) -> None:
         self.port = port
         self.baud_rate = baud_rate
         self.answer_timeout_s = answer_timeout_s
+        self.protocol = protocol
         self._open_line = open_line
         self._line: Line
         self._is_open = False
@@ -152,6 +50,8 @@ class Bus:
 
         Raises DriverError if it cannot be opened; with the reason.
         """
+        if self._open_line is SerialLine:
+            import_serial(self.protocol.driver)
         try:
             self._line = self._open_line(self.port, self.baud_rate)
         except (OSError, ValueError) as error:
@@ -214,31 +114,40 @@ class Bus:
             received += chunk
         return received
 
-    def deadline_s(self, asked: int, answered: int, return_delay_s: float = SLOWEST_RETURN_S) -> float:
-        """Return the monotonic time by which an answer must come, by the lengths of question and answer."""
-        return self._line.now() + self.wire_s(asked + answered) + return_delay_s + self.answer_timeout_s
+    def deadline_s(self, asked: int, answered: int, return_delay_s: float | None = None) -> float:
+        """Return the monotonic time by which an answer must come, by the lengths of question and answer.
 
-    def ask(self, frame: bytes, ids: Collection[int], length: int) -> list[Packet]:
+        `return_delay_s`: how long servos wait before they answer; by default as long as one may.
+        """
+        delay_s = self.protocol.slowest_return_s if return_delay_s is None else return_delay_s
+        return self._line.now() + self.wire_s(asked + answered) + delay_s + self.answer_timeout_s
+
+    def ask(self, frame: bytes, ids: Collection[int], length: int) -> list[StatusPacket]:
         """Send a frame and collect status packets.
 
         `length`: how many bytes each answer carries after its error byte; a refusal may carry less. Returns
         those that came in time, at most one of each servo. The answer of a servo that has not answered may
         still be on its way.
         """
+        protocol = self.protocol
         self.send(frame)
-        answered = len(ids) * (STATUS_LENGTH + length)
-        deadline_s = self.deadline_s(len(frame), answered, len(ids) * SLOWEST_RETURN_S)
-        packets: dict[int, Packet] = {}
+        answered = len(ids) * (protocol.status_bytes + length)
+        deadline_s = self.deadline_s(len(frame), answered, len(ids) * protocol.slowest_return_s)
+        packets: dict[int, StatusPacket] = {}
         while len(packets) < len(ids):
             held = len(self._received)
             received = self.receive(held + 1, deadline_s)
             if len(received) == held:
                 break
-            while (packet := take_packet(received)) is not None:
-                if packet.servo_id in ids and _answers(packet, length):
+            while (packet := protocol.take(received)) is not None:
+                if packet.servo_id in ids and self._answers(packet, length):
                     packets.setdefault(packet.servo_id, packet)
         self._owing |= set(ids) - packets.keys()
         return [*packets.values()]
+
+    def _answers(self, packet: StatusPacket, length: int) -> bool:
+        """Return whether a packet can be the answer to a question for so many bytes, or refuses it."""
+        return len(packet.data) == length or self.protocol.refusal(packet) is not None
 
     def _has_settled(self, servo_id: int, tries: int) -> bool:
         """Return whether no answer of a servo to an earlier question can be taken for one to the next.
@@ -246,62 +155,97 @@ class Bus:
         Nothing in an answer says to which question. But answers come in the order of the questions, so when
         a ping is answered, nothing of what was asked before it is still on its way.
         """
-        if servo_id in self._owing and self.ping(servo_id, tries) is not None:
+        if servo_id in self._owing and self.is_there(servo_id, tries):
             self._owing.discard(servo_id)
         return servo_id not in self._owing
 
+    def is_there(self, servo_id: int, tries: int = TRIES) -> bool:
+        """Return whether a servo answers."""
+        return self._pinged(servo_id, tries) is not None
+
+    def _pinged(self, servo_id: int, tries: int) -> StatusPacket | None:
+        for _ in range(tries):
+            for packet in self.ask(self.protocol.ping(servo_id), (servo_id,), self.protocol.ping_bytes):
+                return packet
+        return None
+
     def ping(self, servo_id: int, tries: int = TRIES) -> Found | None:
         """Return what one servo reports of itself, or None if it does not answer."""
+        packet = self._pinged(servo_id, tries)
+        if packet is None:
+            return None
+        if self.protocol.identity is None:
+            return self.protocol.found(servo_id, packet.data)
         for _ in range(tries):
-            for packet in self.ask(encode_ping(servo_id), (servo_id,), PING_LENGTH):
-                return _found(packet)
+            data = self.glance(servo_id, *self.protocol.identity)
+            if data is not None:
+                return self.protocol.found(servo_id, data)
         return None
 
     def ping_all(self) -> list[Found]:
         """Return all servos on the bus, in the order of their ids."""
-        frame = encode_ping(BROADCAST_ID)
+        frame = self.protocol.ping_all()
+        answers = self._ask_each() if frame is None else self._ask_all(frame)
+        if self.protocol.identity is None:
+            return [self.protocol.found(*answer) for answer in sorted(answers.items())]
+        return [found for servo_id in sorted(answers) if (found := self.ping(servo_id)) is not None]
+
+    def _ask_all(self, frame: bytes) -> dict[int, bytes]:
+        """Return the data of all that answer a ping to everyone, by id."""
+        protocol = self.protocol
         self.send(frame)
-        everyone = BROADCAST_ID * (STATUS_LENGTH + PING_LENGTH)
+        everyone = (protocol.highest_id + 1) * (protocol.status_bytes + protocol.ping_bytes)
         received = self.receive(everyone, self.deadline_s(len(frame), everyone) + PING_ALL_S)
-        found = {}
-        while (packet := take_packet(received)) is not None:
-            if packet.instruction == Instruction.STATUS and len(packet.data) >= PING_LENGTH:
-                found[packet.servo_id] = _found(packet)
-        return [found[servo_id] for servo_id in sorted(found)]
+        answers = {}
+        while (packet := protocol.take(received)) is not None:
+            if len(packet.data) >= protocol.ping_bytes:
+                answers[packet.servo_id] = packet.data
+        return answers
+
+    def _ask_each(self) -> dict[int, bytes]:
+        """Ping all ids one by one; returns as `_ask_all` does."""
+        patience_s = self.answer_timeout_s
+        self.answer_timeout_s = min(patience_s, LONGEST_PING_S)
+        try:
+            packets = [self._pinged(one, 1) for one in range(self.protocol.highest_id + 1)]
+            return {packet.servo_id: packet.data for packet in packets if packet is not None}
+        finally:
+            self.answer_timeout_s = patience_s
+            self._owing.clear()
 
     def read(self, servo_id: int, address: int, length: int) -> bytes:
         """Read part of one servo's control table.
 
         Raises DriverTimeout if it does not answer. Raises DriverError if it refuses.
         """
-        return self._instruct(servo_id, encode_read(servo_id, address, length), length).data
+        return self._instruct(servo_id, self.protocol.read(servo_id, address, length), length).data
 
     def glance(self, servo_id: int, address: int, length: int) -> bytes | None:
         """Read part of one servo's control table in a single try; None if no answer came."""
         if not self._has_settled(servo_id, 1):
             return None
-        for packet in self.ask(encode_read(servo_id, address, length), (servo_id,), length):
+        for packet in self.ask(self.protocol.read(servo_id, address, length), (servo_id,), length):
             if len(packet.data) == length:
                 return packet.data
         return None
 
     def write(self, servo_id: int, address: int, data: bytes) -> None:
         """Write part of one servo's control table; raises as `read` does."""
-        self._instruct(servo_id, encode_write(servo_id, address, data), 0)
+        self._instruct(servo_id, self.protocol.write(servo_id, address, data), 0)
 
     def reboot(self, servo_id: int) -> None:
         """Restart a servo, which switches its torque off; raises as `read` does."""
-        self._instruct(servo_id, encode(servo_id, Instruction.REBOOT), 0)
+        self._instruct(servo_id, self.protocol.reboot(servo_id), 0)
 
-    def _instruct(self, servo_id: int, frame: bytes, length: int) -> Packet:
+    def _instruct(self, servo_id: int, frame: bytes, length: int) -> StatusPacket:
         where = f"{self.port} servo {servo_id}"
         for _ in range(TRIES if self._has_settled(servo_id, TRIES) else 0):
             for packet in self.ask(frame, (servo_id,), length):
-                refusal = packet.error & ~ALERT
-                if not refusal:
+                refusal = self.protocol.refusal(packet)
+                if refusal is None:
                     return packet
-                if refusal != Refusal.CRC:
-                    raise DriverError(where, "refused an instruction", _refusal_in_words(refusal))
+                if not self.protocol.heard_badly(packet):
+                    raise DriverError(where, "refused an instruction", refusal)
         raise DriverTimeout(
             where, f"no answer ({TRIES} tries)", "", "check its cable, power, id and baud rate"
         )
@@ -316,14 +260,26 @@ class Bus:
             asked = [servo_id for servo_id in settled if servo_id not in found]
             if not asked:
                 break
-            for packet in self.ask(encode_sync_read(asked, address, length), asked, length):
+            for packet in self.ask(self.protocol.sync_read(asked, address, length), asked, length):
                 if len(packet.data) == length:
                     found[packet.servo_id] = packet.data
         return found
 
+    def read_each(
+        self, ids: Sequence[int], address: int, length: int, tries: int = TRIES
+    ) -> dict[int, bytes]:
+        """Read as `sync_read` does, from servos that do not know sync reads."""
+        found: dict[int, bytes] = {}
+        for servo_id in ids:
+            for _ in range(tries):
+                if (data := self.glance(servo_id, address, length)) is not None:
+                    found[servo_id] = data
+                    break
+        return found
+
     def sync_write(self, address: int, data: Mapping[int, bytes]) -> None:
         """Write the same part of several control tables; servos do not answer this."""
-        self.send(encode_sync_write(address, data))
+        self.send(self.protocol.sync_write(address, data))
 
     def _gone(self, error: OSError) -> CommunicationLost:
         return CommunicationLost(self.port, "bus lost", str(error.strerror), "check the cable and power")
@@ -332,25 +288,6 @@ class Bus:
         return CommunicationLost(
             self.port, "bus lost", "the port takes no more bytes", "check the cable and power"
         )
-
-
-def _answers(packet: Packet, length: int) -> bool:
-    """Return whether a packet can be the answer to a question for so many bytes, or refuses it."""
-    if packet.instruction != Instruction.STATUS or not packet.parameters:
-        return False
-    return len(packet.data) == length or bool(packet.error & ~ALERT)
-
-
-def _found(packet: Packet) -> Found:
-    data = packet.data
-    return Found(packet.servo_id, int.from_bytes(data[0:2], "little"), data[2])
-
-
-def _refusal_in_words(refusal: int) -> str:
-    try:
-        return REFUSED[Refusal(refusal)]
-    except ValueError:
-        return f"error {refusal}"
 
 
 def _why_closed(port: str, error: Exception) -> tuple[str, str]:
