@@ -13,8 +13,12 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..serial_bus.protocol import Found
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from ..serial_bus.protocol import StatusPacket
 
 HEADER = b"\xff\xff"
 BROADCAST_ID = 0xFE
@@ -22,7 +26,10 @@ HIGHEST_ID = 253
 BEFORE_INSTRUCTION = 4
 SHORTEST = 6
 _CHECKSUM_BYTES = 1
+_BIG_ENDIAN = 1
 _LEAST_LENGTH, _MOST_LENGTH = 2, 255
+_LEAST_INSTRUCTION_TO_SEVERAL = 0x80
+"""No error byte has this bit, and an echo of what was sent to several servos does."""
 
 
 class Instruction(IntEnum):
@@ -139,3 +146,50 @@ def take_packet(received: bytearray) -> Packet | None:
                 del received[:end]
                 return Packet(servo_id, body[2], body[3:])
         del received[:1]
+
+
+class FeetechProtocol:
+    """The protocol as a bus needs it; a `ServoProtocol`.
+
+    A servo's answer to a ping says nothing but its state; what it is stands in its first registers. A ping to
+    all at once is not used: the manual forbids it where several servos answer.
+    """
+
+    driver = "feetech"
+    highest_id = HIGHEST_ID
+    status_bytes = SHORTEST
+    ping_bytes = 0
+    identity = (0, 5)
+    slowest_return_s = 508e-6
+    ping = staticmethod(encode_ping)
+    read = staticmethod(encode_read)
+    write = staticmethod(encode_write)
+    reboot = staticmethod(encode_reboot)
+    sync_read = staticmethod(encode_sync_read)
+    sync_write = staticmethod(encode_sync_write)
+
+    def ping_all(self) -> None:
+        """Return none: each servo is asked by itself."""
+
+    def take(self, received: bytearray) -> Packet | None:
+        """Remove the first sound answer, and all before it; None if none is complete yet."""
+        while (packet := take_packet(received)) is not None:
+            if packet.servo_id <= HIGHEST_ID and packet.error < _LEAST_INSTRUCTION_TO_SEVERAL:
+                return packet
+        return None
+
+    def refusal(self, packet: StatusPacket) -> str | None:  # noqa: ARG002 - it refuses nothing
+        """Return none: the error byte is the servo's state."""
+        return None
+
+    def heard_badly(self, packet: StatusPacket) -> bool:  # noqa: ARG002 - the same
+        """Return false: a servo does not answer a damaged question."""
+        return False
+
+    def found(self, servo_id: int, data: bytes) -> Found:
+        """Return what a servo is, by its first registers: firmware, byte order, model number."""
+        number = int.from_bytes(data[3:5], "big" if data[2] == _BIG_ENDIAN else "little")
+        return Found(servo_id, number, f"{data[0]}.{data[1]}")
+
+
+PROTOCOL = FeetechProtocol()

@@ -14,7 +14,7 @@ from ..models import ERRORS, OVERLOAD
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..models import Model
+    from ..models import FeetechModel
 
 POSITION_MODE = 0
 CENTRE_HERE = 128
@@ -29,9 +29,18 @@ PROTECTION_UNIT_S = 0.01
 PERCENT = 10
 """Loads are in 0.1 %, and their thresholds in 1 %."""
 MEMORY = 256
-_READ_ONLY = {"firmware", "byte_order", "model_number", "status", "moving", "velocity_limit"}
+_READ_ONLY = {
+    "firmware_major",
+    "firmware_minor",
+    "byte_order",
+    "model_number",
+    "status",
+    "moving",
+    "velocity_limit",
+}
 _FACTORY = {
-    "firmware": 0x0A03,
+    "firmware_major": 3,
+    "firmware_minor": 10,
     "status_return_level": 1,
     "temperature_limit": 70,
     "max_voltage_limit": 80,
@@ -69,7 +78,7 @@ class EmulatedServo:
     def __init__(
         self,
         servo_id: int,
-        model: Model,
+        model: FeetechModel,
         settings: Mapping[str, int] | None = None,
         position_ticks: float | None = None,
     ) -> None:
@@ -238,13 +247,16 @@ class EmulatedServo:
             return units * self._velocity_unit_ticks_s()
         if not self.get("phase") & ZERO_IS_FASTEST:
             return 0.0
-        coarse = self.model.coarse_velocity_ticks_s
-        return _FASTEST_TICKS_S if coarse is None else self.get("velocity_limit") * coarse
+        coarse = self.model.coarse_velocity_rad_s
+        if coarse is None:
+            return _FASTEST_TICKS_S
+        return self.get("velocity_limit") * coarse / self.model.rad_per_tick
 
     def _velocity_unit_ticks_s(self) -> float:
-        coarse = self.model.coarse_velocity_ticks_s
+        coarse = self.model.coarse_velocity_rad_s
         is_fine = coarse is None or self.get("phase") & FINE_VELOCITY
-        return self.model.velocity_unit_ticks_s if is_fine or coarse is None else coarse
+        unit = self.model.velocity_unit_rad_s if is_fine or coarse is None else coarse
+        return unit / self.model.rad_per_tick
 
     def _report(self) -> None:
         if self.broken & SENSOR:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.drivers.feetech.models import in_words, model_number, models, models_by_name, name_of
+from motiond.drivers.feetech.models import ERRORS, models, models_by_name
+from motiond.drivers.feetech.protocol import PROTOCOL
+from motiond.drivers.serial_bus.models import bits_in_words
+from motiond.drivers.serial_bus.protocol import Found
 
 if TYPE_CHECKING:
-    from motiond.drivers.feetech.models import Model
+    from motiond.drivers.feetech.models import FeetechModel
 
 STS, SCS = models_by_name()["STS3215"], models_by_name()["SCS0009"]
 
@@ -23,11 +26,10 @@ def test_knows_models_by_number() -> None:
         11272: "SM8512BL",
         1284: "SCS0009",
     }
-    assert name_of(99) == "unknown model 99"
 
 
 @pytest.mark.parametrize("model", models().values(), ids=lambda model: model.name)
-def test_registers_do_not_overlap(model: Model) -> None:
+def test_registers_do_not_overlap(model: FeetechModel) -> None:
     spans = sorted((one.address, one.end) for one in model.table.items.values())
     assert all(end <= begin for (_, end), (begin, _) in pairwise(spans))
 
@@ -67,9 +69,12 @@ def test_units_are_those_of_the_memory_tables() -> None:
     assert (STS.current_unit_a, SCS.current_unit_a) == (0.0065, None)
 
 
-def test_the_model_number_is_in_the_servos_own_byte_order() -> None:
-    assert model_number(bytes([3, 10, 0, 9, 3])) == STS.number
-    assert model_number(bytes([3, 10, 1, 5, 4])) == SCS.number
+@pytest.mark.parametrize(
+    ("first", "found"),
+    [("03 0A 00 09 03", (STS.number, "3.10")), ("03 2E 01 05 04", (SCS.number, "3.46"))],
+)
+def test_the_model_number_is_in_the_servos_own_byte_order(first: str, found: tuple[int, str]) -> None:
+    assert PROTOCOL.found(7, bytes.fromhex(first)) == Found(7, *found)
 
 
 @pytest.mark.parametrize(
@@ -82,4 +87,4 @@ def test_the_model_number_is_in_the_servos_own_byte_order() -> None:
     ],
 )
 def test_errors_are_in_words(bits: int, words: str) -> None:
-    assert in_words(bits) == words
+    assert bits_in_words(bits, ERRORS) == words
