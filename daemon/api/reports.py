@@ -445,6 +445,19 @@ class ClockReport(TypedDict):
     """The same for all robots of one machine; another after its next boot."""
 
 
+class ServoErrors(TypedDict):
+    """What went wrong with each joint's actuator since the daemon's start, as far as its driver counts it."""
+
+    missed: list[int]
+    """Questions without a sound answer in time."""
+    damaged: list[int]
+    """Answers with a wrong checksum or length, which are missed as well."""
+    reported: list[int]
+    """Errors that it has reported of itself."""
+    restarts: list[int]
+    """How often it has restarted by itself."""
+
+
 class DiagnosticsReport(TickTiming):
     """The timing of a second, and what the driver reports; arrays are by joint, null where unknown."""
 
@@ -457,6 +470,7 @@ class DiagnosticsReport(TickTiming):
     records_lost: int
     """Ticks that the daemon was too slow to read."""
     clock: ClockReport
+    errors: ServoErrors
 
 
 Follows = Literal["queue", "hold", "release", "park"]
@@ -526,6 +540,7 @@ EventKind = Literal[
     "suspended",
     "torque",
     "stream_lost",
+    "servo_errors",
     "back",
     "not_parked",
     "not_sought",

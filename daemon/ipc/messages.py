@@ -492,6 +492,13 @@ class Recovered:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """How often something went wrong with each actuator (`ErrorCounts.values`); once a second if more did."""
+
+    errors: list[list[int]]
+
+
+@dataclass(frozen=True, slots=True)
 class Happened:
     """Something worth an event: a fault, a missed deadline."""
 
@@ -524,7 +531,7 @@ Command: TypeAlias = (
     | Inject
     | Shutdown
 )
-Notice: TypeAlias = Ready | Failed | Lost | Changed | Reached | Followed | Recovered | Happened
+Notice: TypeAlias = Ready | Failed | Lost | Changed | Reached | Followed | Recovered | Counted | Happened
 _TYPES: dict[str, type[Command | Notice]] = {kind.__name__: kind for kind in get_args(Command | Notice)}
 _NESTED: dict[str, type[CheckLimits | WayBounds | CollisionSetup | Passes]] = {
     "limits": CheckLimits,

@@ -18,6 +18,7 @@ from ..ipc import messages
 from ..ipc.states import ACTIVE
 from ..recording import Recorder
 from . import payloads
+from .error_totals import ErrorTotals
 from .look_ahead import LookAhead
 from .motions import LearnedLimits, MotionLoader
 from .session import LOOKED_AT, FollowGoal, GoalPlanner, MotionGoal, RobotSession, new_goal
@@ -142,7 +143,13 @@ class Robot:
         self._has_held = False
         self.motions = MotionLoader(name, library, self._take_motions, turns)
         self.limits = LearnedLimits(joint_map, library, self.motions)
-        self.telemetry = TelemetryReporter(self.report, telemetry, hub.has_listeners, clock)
+        self._servo_errors = ErrorTotals(joint_map, partial(self.report, "event"))
+        self.telemetry = TelemetryReporter(
+            self.report,
+            telemetry,
+            hub.has_listeners,
+            lambda: {"clock": clock.payload(), "errors": self._servo_errors.payload()},
+        )
         self.recorder = Recorder(
             name, settings.recording, recordings, self._report_recording, self._warn_of_disk
         )
@@ -286,6 +293,9 @@ class Robot:
                 self._take_progress(notice)
             case messages.Recovered():
                 self._note_recovery(notice)
+            case messages.Counted():
+                self._servo_errors.take(notice.errors, self.stream.pid)
+                self._servo_errors.tell(asyncio.get_running_loop().time())
             case messages.Happened():
                 self._take_event(notice)
 
@@ -304,8 +314,10 @@ class Robot:
         goal = self.session.goal
         frames_per_tick = goal.frames_per_tick if goal else 1.0
         moving = self.session.state in ACTIVE
-        if self.telemetry.take(observer, frames_per_tick, moving=moving) and moving:
-            self.report_state(renews=True)
+        if self.telemetry.take(observer, frames_per_tick, moving=moving):
+            self._servo_errors.tell(asyncio.get_running_loop().time())
+            if moving:
+                self.report_state(renews=True)
 
     def read_records(self) -> None:
         """Read what the stream process has recorded until now, so that whatever begins, begins behind it."""

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..api import Subject
-    from ..clock import ClockMonitor
     from ..telemetry import Observer
 
 WATCH_PERIOD_S = 0.05
@@ -41,7 +40,7 @@ class TelemetryReporter:
 
     - `report`: publishes on a subject
     - `is_heard`: whether anybody listens to a subject
-    - `clock`: of the machine
+    - `beside`: what diagnostics hold that no record has
 
     What an observer has kept on virtual time is reported whole, in place of its newest sample.
     """
@@ -51,11 +50,11 @@ class TelemetryReporter:
         report: Callable[[Subject, dict[str, Any]], None],
         rates: TelemetryRates,
         is_heard: Callable[[Subject], bool],
-        clock: ClockMonitor,
+        beside: Callable[[], dict[str, Any]],
     ) -> None:
         self._report = report
         self._is_heard = is_heard
-        self._clock = clock
+        self._beside = beside
         self._telemetry = _Beat(rates.moving_hz, rates.idle_hz)
         self._samples = _Beat(rates.page_hz, rates.page_hz)
         self._second_s = 0.0
@@ -85,7 +84,7 @@ class TelemetryReporter:
         if now_s < self._second_s:
             return False
         self._second_s = now_s + 1.0
-        self._report("diagnostics", observer.diagnostics() | {"clock": self._clock.payload()})
+        self._report("diagnostics", observer.diagnostics() | self._beside())
         observer.start_second()
         return True
 

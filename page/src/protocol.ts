@@ -196,6 +196,7 @@ export interface DiagnosticsReport {
   /** Ticks that the daemon was too slow to read. */
   records_lost: number;
   clock: ClockReport;
+  errors: ServoErrors;
 }
 
 /** Switch torque off; only while no motion plays. */
@@ -258,7 +259,7 @@ export interface EstopRequest {
 
 /** Something that happened; from `marker` on only of a marker that a motion has passed. */
 export interface EventReport {
-  kind: "marker" | "warning" | "driver" | "fault" | "deadline_missed" | "suspended" | "torque" | "stream_lost" | "back" | "not_parked" | "not_sought" | "fault_refused" | "queue_moved" | "blend_dropped" | "lease_lost" | "lease_taken" | "start_released" | "check_failed" | "check_passed" | "displaced" | "rested" | "teaching" | "recording" | "follow_timeout" | "leader_lost";
+  kind: "marker" | "warning" | "driver" | "fault" | "deadline_missed" | "suspended" | "torque" | "stream_lost" | "servo_errors" | "back" | "not_parked" | "not_sought" | "fault_refused" | "queue_moved" | "blend_dropped" | "lease_lost" | "lease_taken" | "start_released" | "check_failed" | "check_passed" | "displaced" | "rested" | "teaching" | "recording" | "follow_timeout" | "leader_lost";
   message: string;
   /** Of a check that fails: `check`, joint or actuator, value, limit, unit, `code` and `state`. */
   details?: Record<string, unknown>;
@@ -1159,6 +1160,18 @@ export interface SequenceRequest {
   steps: StepRequest[];
   repeat?: number | "forever";
   on_busy?: "reject" | "queue" | "replace" | "beside" | "blend";
+}
+
+/** What went wrong with each joint's actuator since the daemon's start, as far as its driver counts it. */
+export interface ServoErrors {
+  /** Questions without a sound answer in time. */
+  missed: number[];
+  /** Answers with a wrong checksum or length, which are missed as well. */
+  damaged: number[];
+  /** Errors that it has reported of itself. */
+  reported: number[];
+  /** How often it has restarted by itself. */
+  restarts: number[];
 }
 
 /** At what speed a goal plays from now on. */

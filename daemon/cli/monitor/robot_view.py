@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.text import printable
+from motiond.text import listed, printable
 
 from .sparkline import History
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from motiond.formats.arrays import Floats
 
@@ -160,14 +160,23 @@ class RobotView:
         return _numbers(self._latest.get("diagnostics", {}).get("temperature_c"), unknown=np.nan)
 
     def timing(self) -> str:
-        """Return the lateness of the last second, in words."""
+        """Return the lateness of the last second, and what servos have had of errors, in words."""
         timing = self._latest.get("diagnostics")
         if timing is None:
             return "no tick yet"
         late = _mapping(timing.get("lateness_s"))
         words = ", ".join(f"{name} {1e3 * number(late.get(name)):.3g}" for name in ("p50", "p99", "max"))
         missed = number(timing.get("missed_deadlines_total", timing.get("missed_deadlines")))
-        return f"{number(timing.get('tick_rate_hz')):.0f} ticks/s; late {words} ms; missed {missed:.0f}"
+        ticks = f"{number(timing.get('tick_rate_hz')):.0f} ticks/s; late {words} ms; missed {missed:.0f}"
+        errors = [f"{name} {count:.0f}" for name, count in self._servo_errors() if count]
+        return f"{ticks}; servo errors: {listed(errors)}" if errors else ticks
+
+    def _servo_errors(self) -> Iterator[tuple[str, float]]:
+        """Yield how many errors of its servo each joint has had; damaged answers are missed ones as well."""
+        errors = _mapping(self._latest.get("diagnostics", {}).get("errors"))
+        kinds = [_numbers(errors.get(kind)) for kind in ("missed", "reported", "restarts")]
+        for (name, _), *counts in zip(self.joints(), *kinds, strict=False):
+            yield name, sum(counts)
 
     def histogram(self) -> tuple[list[float], list[float]]:
         """Return the bounds of lateness, in s, and how many ticks of the last minute lay up to each."""

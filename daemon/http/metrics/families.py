@@ -89,6 +89,7 @@ class _DaemonCollector(Collector):
         yield from self._totals()
         yield self._results()
         yield from self._joints()
+        yield self._servo_errors()
 
     def _daemon(self) -> Iterator[Metric]:
         connected, clients = float(self._served.is_broker_connected()), float(self._clients)
@@ -154,3 +155,13 @@ class _DaemonCollector(Collector):
                     if not math.isnan(value):
                         family.add_metric([robot, joint], float(value))
             yield family
+
+    def _servo_errors(self) -> Metric:
+        help_text = "What has gone wrong with the joint's actuator, by kind."
+        family = CounterMetricFamily("motiond_servo_errors", help_text, labels=["robot", "joint", "kind"])
+        for robot, (_, joint_map) in self._served.models.items():
+            if (tally := self._tallies.get(robot)) is not None:
+                for kind, counts in tally.servo_errors.items():
+                    for joint, count in zip(joint_map.joints, counts, strict=False):
+                        family.add_metric([robot, joint, kind], float(count))
+        return family

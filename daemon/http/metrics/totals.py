@@ -37,6 +37,8 @@ class RobotTally:
     results: Counter[ResultCode] = field(default_factory=Counter)
     temperature_c: Sequence[float] = ()
     voltage_v: Sequence[float] = ()
+    servo_errors: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """By kind and joint, since the daemon's start."""
     _before: dict[str, int] = field(default_factory=dict)
 
     def add_second(self, data: Mapping[str, Any]) -> None:
@@ -55,6 +57,7 @@ class RobotTally:
             self._before[name] = now
         self.temperature_c = data.get("temperature_c", ())
         self.voltage_v = data.get("voltage_v", ())
+        self.servo_errors = data.get("errors", {})
 
     def go_offline(self) -> None:
         """Forget what is known of the actuators; totals restart with the next stream process."""

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from ..timing import Clock
     from .execution import PassedMarker, Result
 
+COUNT_EVERY_S = 1.0
+
 
 def ended(
     result: Result, joints: Sequence[str], units: Sequence[str], error: Floats, stalled: Booleans
@@ -143,6 +145,7 @@ class StreamLoop:
         self._sent_changes = self._sent_torque = self._sent_after = 0
         self._suspended_s = clock.suspended_s()
         self._errors = 0
+        self._counted, self._counts_s = np.zeros_like(driver.errors.values).tobytes(), -math.inf
         self.lost = ""
 
     @property
@@ -247,10 +250,18 @@ class StreamLoop:
         log.warning("%s: %s", self.setup.robot, message)
         self._layers.stop(ResultCode.CANCELED, message)
 
+    def _count(self) -> None:
+        """Report what has gone wrong with the actuators, if there is more."""
+        errors = self.driver.errors.values
+        if (counted := errors.tobytes()) != self._counted:
+            self._counted = counted
+            self._outbox.append(messages.Counted(errors.tolist()))
+
     def _finish(self) -> None:
         """Halt if that was asked for last, and send how the last goal ended."""
         if self.player.halted and not self.lost:
             self._write()
+        self._count()
         self._send_notices()
 
     # -- one tick -------------------------------------------------------------------------------------------
@@ -290,6 +301,9 @@ class StreamLoop:
         self.ring.put(self.record.data)
         while player.passed:
             self._outbox.append(self._reached(player.passed.pop(0), lateness_s))
+        if read_s >= self._counts_s:
+            self._counts_s = read_s + COUNT_EVERY_S
+            self._count()
 
     def _move(self, ticks: int, due: int) -> None:
         try:

@@ -391,6 +391,14 @@ async def test_a_screen_has_all_that_is_known(robots: Robots) -> None:
     ]  # fmt: skip
 
 
+async def test_errors_of_servos_stand_beside_the_ticks(robots: Robots) -> None:
+    view = view_of()
+    errors = {"missed": [7, 0], "damaged": [2, 0], "reported": [1, 0], "restarts": [0, 0]}
+    view.take(Report("arm", "diagnostics", {"tick_rate_hz": 100.0, "errors": errors}))
+    (line,) = [one.plain.rstrip() for one in screen_of(view, robots).lines(100, 16) if "ticks" in one.plain]
+    assert line == "100 ticks/s; late p50 0, p99 0, max 0 ms; missed 0; servo errors: joint0 8"
+
+
 async def test_what_becomes_of_targets_stands_in_place_of_progress(robots: Robots) -> None:
     view = view_of()
     lag = {"joint": "joint1", "value": -0.0125, "unit": "rad"}
@@ -448,6 +456,7 @@ async def test_a_lost_broker_an_absent_robot_and_silence_are_told(robots: Robots
         ("state", {"state": "playing", "motion": ["x"], "time": "y", "progress": None, "loops": "z"}),
         ("diagnostics", {"lateness_s": 3, "lateness_histogram": {"up_to_s": [1], "counts": "x"}}),
         ("diagnostics", {"temperature_c": {"a": 1}, "lateness_histogram": [1]}),
+        ("diagnostics", {"errors": {"missed": 3, "reported": ["x"], "restarts": None}}),
         ("description", {"joints": ["x", {"name": 7}]}),
         ("event", {}),
         ("lease", {"holder": {"a": 1}}),

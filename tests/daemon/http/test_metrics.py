@@ -144,6 +144,31 @@ async def test_temperatures_and_voltages_are_by_joint_and_only_where_there_are_a
         assert not [name for name, _ in gone if name.startswith("motiond_joint_")]
 
 
+async def test_errors_of_servos_are_by_joint_and_kind_and_stay_when_the_robot_goes_off_line(
+    settings: HttpSettings, robots: Robots, hub: ReportHub
+) -> None:
+    models = {
+        "arm": (None, build_joint_map("arm", None, {"shoulder": JointSettings(), "elbow": JointSettings()}))
+    }
+    errors = {"missed": [3, 0], "damaged": [2, 0], "reported": [0, 0], "restarts": [0, 1]}
+    async with serving(settings, robots, hub, models) as site:
+        tell(site, "diagnostics", second(0.0, errors=errors))
+        tell(site, "availability", {"state": "offline"})
+        tell(site, "result", {"code": "SUCCESSFUL"})
+        samples = await counted(site, "motiond_results_total", 1.0, robot="arm", code="SUCCESSFUL")
+        found = {
+            tuple(dict(labels)[name] for name in ("joint", "kind")): value
+            for (name, labels), value in samples.items()
+            if name == "motiond_servo_errors_total"
+        }
+    assert {key: value for key, value in found.items() if value} == {
+        ("shoulder", "missed"): 3.0,
+        ("shoulder", "damaged"): 2.0,
+        ("elbow", "restarts"): 1.0,
+    }
+    assert len(found) == 8
+
+
 async def test_it_tells_what_robots_do_whether_the_broker_is_there_and_how_many_watch(site: Site) -> None:
     tell(site, "state", {"state": "playing"})
     tell(site, "availability", {"state": "offline"}, robot="hand")

@@ -157,3 +157,34 @@ async def test_without_its_bus_nothing_is_cleared_and_later_nothing_is_cleared_b
         assert (
             answer["message"] == "driver sim: the bus is lost; as a simulated fault; wait, or clear the fault"
         )
+
+
+async def test_a_robot_that_loses_an_answer_in_a_hundred_plays_on_counts_them_and_says_so_once(
+    rig: Rig,
+) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "fault", fault="packet_loss", joint="elbow", probability=0.01)
+        for _ in range(2):
+            assert await plays(rig, registry)
+        told = await rig.until("event", lambda data: data["kind"] == "servo_errors")
+        first = await rig.until("diagnostics", lambda data: data["errors"]["missed"][1] > 0)
+        await rig.until(
+            "diagnostics", lambda data: data["errors"]["missed"][1] > first["errors"]["missed"][1]
+        )
+    assert told["message"].startswith("servo errors: elbow (")
+    assert first["errors"]["missed"][0] == 0
+    assert len([one for one in rig.reports_on("event") if one["kind"] == "servo_errors"]) == 1
+
+
+async def test_counts_outlast_the_stream_process_that_a_reset_replaces(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        await overload(rig, registry, "elbow")
+        await rig.until_state("fault")
+        await ask(registry, "servo/clear", servos=["elbow"])
+        since = len(rig.reports)
+        await ask(registry, "reset")
+        after = await rig.until("diagnostics", lambda _: True, since)
+    assert after["errors"]["reported"] == [0, 1]

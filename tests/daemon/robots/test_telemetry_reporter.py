@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.ipc import ring
 from motiond.daemon.ipc.states import STATES, State
 from motiond.daemon.robots.telemetry_reporter import TelemetryRates, TelemetryReporter
@@ -24,7 +23,9 @@ async def test_nothing_is_reported_before_the_first_record_and_diagnostics_are_w
     os.close(fd)
     reports: dict[Subject, dict[str, Any]] = {}
     reporter, observer = (
-        TelemetryReporter(reports.__setitem__, TelemetryRates(20.0, 20.0), lambda _: True, ClockMonitor()),
+        TelemetryReporter(
+            reports.__setitem__, TelemetryRates(20.0, 20.0), lambda _: True, lambda: {"clock": None}
+        ),
         Observer(reader, 2),
     )
     observer.take()
@@ -54,7 +55,7 @@ class Reported:
         self.take_kept: Any = list
         self._period_s = rates.watch_period_s
         self.page_times: list[float] = []
-        self._reporter = TelemetryReporter(self._report, rates, lambda _: True, ClockMonitor())
+        self._reporter = TelemetryReporter(self._report, rates, lambda _: True, dict)
         monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: self.now_s)
 
     def payload(self, _: Subject, __: float) -> dict[str, Any]:
@@ -92,9 +93,7 @@ async def test_on_virtual_time_telemetry_comes_by_the_time_of_the_robot() -> Non
     os.close(fd)
     reports: list[tuple[Subject, dict[str, Any]]] = []
     rates = TelemetryRates(20.0, 0.0)
-    reporter = TelemetryReporter(
-        lambda *report: reports.append(report), rates, lambda _: True, ClockMonitor()
-    )
+    reporter = TelemetryReporter(lambda *report: reports.append(report), rates, lambda _: True, dict)
     observer = Observer(reader, 1, keep_every_s=0.05)
 
     def ticks(first: int, last: int, state: State) -> None:
