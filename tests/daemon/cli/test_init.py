@@ -15,7 +15,7 @@ from motiond.daemon.cli.init import actuators, questions
 from motiond.daemon.cli.init.actuators import usb_ports
 from motiond.daemon.cli.init.questions import Questions, look_into
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.tools.example import example_config
+from motiond.daemon.tools.example import example_config, lay_down
 from motiond.drivers.base import DriverConfigError
 from tests.daemon.programs import run_here
 from tests.daemon.rig import sweep, write_seq
@@ -73,8 +73,9 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with the example's description and motions."""
-    shutil.copytree(CONFIG / "robots", tmp_path / "robots")
-    shutil.copytree(CONFIG / "motions", tmp_path / "motions")
+    for file in lay_down("demo", tmp_path, forced=False):
+        if file.parent == tmp_path:
+            file.unlink()
     return tmp_path
 
 
