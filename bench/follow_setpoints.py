@@ -69,6 +69,7 @@ def main(seconds: float = SECONDS) -> None:
                 print_us(f"follows {name}", joints, spent_us)
                 if rows:
                     print_us("  that take one", joints, spent_us[:: RATE_HZ // CHUNKS_HZ])
+                    print_us("  that begin it", joints, spent_us[1 :: RATE_HZ // CHUNKS_HZ])
             print_us("ruckig alone", joints, pool.apply(ruckig_us, (joints,)))
         print(f"lag behind a sine of {SINE_HZ:g} Hz at half the velocity limit, at most")
         alone = pool.apply(ruckig_lag)
