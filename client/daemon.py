@@ -955,7 +955,8 @@ class Follow:
         """Return the numbers of a row of a chunk, the rows counted from 0."""
         values = list(row) if isinstance(row, Iterable) and not isinstance(row, str) else [row]
         if len(values) != len(self.joints):
-            what = f"row {number} has {len(values)} values; {len(self.joints)} joints are followed"
+            count = f"{len(values)} value{'' if len(values) == 1 else 's'}"
+            what = f"row {number} has {count}; {len(self.joints)} joints are followed"
             raise ValueError(f"{what}; give each row one value for each")
         return [
             _finite(value, f"row {number}, joint '{joint}': ")

@@ -41,12 +41,12 @@ def test_a_twist_has_six_numbers_whatever_joints_move() -> None:
         (
             [[0.1]],
             {"period_s": 0.1},
-            "row 0 has 1 values; 2 joints are followed; give each row one value for each",
+            "row 0 has 1 value; 2 joints are followed; give each row one value for each",
         ),
         (
             [0.1, 0.2],
             {"period_s": 0.1},
-            "row 0 has 1 values; 2 joints are followed; give each row one value for each",
+            "row 0 has 1 value; 2 joints are followed; give each row one value for each",
         ),
         (
             [[0.1, 0.1], [0.1, None]],
