@@ -11,12 +11,14 @@
 - `dynamics`: what efforts its motions take
 - `workspace`: the shapes of a configured workspace
 - `extra`: MuJoCo, where it is installed
+- `refusals`: why robots cannot be made, of all at once
 """
 
 from .bodies import bare_links, unseen_links, weightless_links
 from .clearance import Clearance, Look, Nearest
 from .dynamics import Dynamics
 from .extra import PhysicsError, load_mujoco
+from .refusals import Refusals
 from .robot import PhysicalRobot
 from .simulation import simulated_surroundings, with_physics
 from .surroundings import Surrounding
@@ -36,6 +38,7 @@ __all__ = [
     "PhysicalJoint",
     "PhysicalRobot",
     "PhysicsError",
+    "Refusals",
     "Surrounding",
     "Swept",
     "World",

@@ -28,7 +28,7 @@ from ..joints import (
     with_payload,
     with_stops,
 )
-from ..physics import with_physics
+from ..physics import Refusals, with_physics
 from ..planning import MotionLibrary, MotionReader, collision_of, make_checks, pose_problems
 from ..trajectory import FULL_RAMP
 from .gamepad import GamepadFile
@@ -94,39 +94,42 @@ def make_registry(
     drivers: dict[str, Driver] = {}
     members: list[Member] = []
     robots: dict[str, Robot] = {}
+    refusals = Refusals()
     for name, robot in settings.robots.items():
-        described = robot.model.model_dump_json() if robot.model else ""
-        if described not in models:  # robots of one kind share what is read once
-            models[described] = load_model(robot, settings)
-        model = models[described]
-        joint_map = build_joint_map(name, model, robot.joints)
-        options = with_physics(robot.driver.type, robot.driver.options, model, joint_map, robot.payload)
-        laden = with_payload(name, model, robot.payload)
-        options = with_gravity(robot.driver.type, options, laden, joint_map)
-        options = with_stops(robot.driver.type, options, joint_map)
-        driver = drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
-        setup = make_setup(name, robot, settings, joint_map, options, allowed=driver.limits)
-        checks = make_checks(robot, model, joint_map)
-        setup = replace(setup, contact_slots=driver.contact_slots, collision=collision_of(checks))
-        for note in (note for check in checks for note in check.notes):
-            log.info("%s: %s", name, note)
-        library = _make_library(name, robot, joint_map, driver, checks)
-        robots[name] = Robot(
-            name,
-            robot,
-            joint_map=joint_map,
-            library=library,
-            stream=_make_stream(forks, setup, robot, rates),
-            telemetry=rates,
-            hub=hub,
-            clock=clock,
-            history=history,
-            recordings=make_recordings(name, settings, model, library, clock),
-            turns=turns,
-            model=model,
-        )
-        gamepad = GamepadFile(name, settings.gamepads / f"{name}.json", joint_map.joints)
-        members.append(Member(robots[name], model, joint_map, robots, gamepad))
+        with refusals.of(name):
+            described = robot.model.model_dump_json() if robot.model else ""
+            if described not in models:  # robots of one kind share what is read once
+                models[described] = load_model(robot, settings)
+            model = models[described]
+            joint_map = build_joint_map(name, model, robot.joints)
+            options = with_physics(robot.driver.type, robot.driver.options, model, joint_map, robot.payload)
+            laden = with_payload(name, model, robot.payload)
+            options = with_gravity(robot.driver.type, options, laden, joint_map)
+            options = with_stops(robot.driver.type, options, joint_map)
+            driver = drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
+            setup = make_setup(name, robot, settings, joint_map, options, allowed=driver.limits)
+            checks = make_checks(robot, model, joint_map)
+            setup = replace(setup, contact_slots=driver.contact_slots, collision=collision_of(checks))
+            for note in (note for check in checks for note in check.notes):
+                log.info("%s: %s", name, note)
+            library = _make_library(name, robot, joint_map, driver, checks)
+            robots[name] = Robot(
+                name,
+                robot,
+                joint_map=joint_map,
+                library=library,
+                stream=_make_stream(forks, setup, robot, rates),
+                telemetry=rates,
+                hub=hub,
+                clock=clock,
+                history=history,
+                recordings=make_recordings(name, settings, model, library, clock),
+                turns=turns,
+                model=model,
+            )
+            gamepad = GamepadFile(name, settings.gamepads / f"{name}.json", joint_map.joints)
+            members.append(Member(robots[name], model, joint_map, robots, gamepad))
+    refusals.raise_if_any()
     refuse_shared_devices(drivers)
     return RobotRegistry(members, clock, history)
 

@@ -32,7 +32,7 @@ from ..joints import (
     with_gravity,
     with_payload,
 )
-from ..physics import with_physics
+from ..physics import Refusals, with_physics
 from ..planning import MotionLibrary, PlanError, checked_plan, checked_pose, make_checks, unnoticed
 from ..recording import refuse_unwritable
 from .batch import for_each_file
@@ -96,7 +96,11 @@ def check_motions(
         If a robot cannot be made of its description, joints and driver, a file of its driver is wrong, or
         two robots drive one device.
     """
-    made = {name: _made(settings, name) for name in settings.robots}
+    made, refusals = {}, Refusals()
+    for name in settings.robots:
+        with refusals.of(name):
+            made[name] = _made(settings, name)
+    refusals.raise_if_any()
     refuse_shared_devices({name: driver for name, (_, driver, _) in made.items()})
     for name, (_, driver, _) in made.items():
         for line in (*driver.notes, *(f"warning: {warning}" for warning in driver.rehearse())):
