@@ -285,6 +285,16 @@ async def test_what_waits_ends_where_its_way_leads_through_something(rig: Rig) -
     assert results[1]["message"].startswith("far: on the way, 'post' and 'left_finger'")
 
 
+async def test_a_file_that_is_uploaded_is_looked_at_before_it_is_kept(rig: Rig) -> None:
+    write_seq(rig.folder / "again.seq", swing(-0.4, 0.4), JOINTS, RATE_HZ)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        robot = registry.members["arm"].robot
+        (entry,) = robot.library.check(rig.folder / "again.seq")
+    assert entry.plan is None
+    assert entry.reason.startswith("again: links 'left_finger' and 'right_finger' are 40 mm in each other")
+
+
 async def test_a_blend_that_leads_through_something_is_refused(rig: Rig) -> None:
     async with rig.running() as registry:
         await rig.until_state("idle")

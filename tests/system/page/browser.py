@@ -80,7 +80,7 @@ class ArmRig(Rig):
         self.robot["model"] = str(EXAMPLE / "robots/six_axis.hrdf")
         limits = {"lower": -3.0, "upper": 3.0, "acceleration": 20.0}
         self.robot["joints"] = {name: {"limits": limits} for name in JOINTS}
-        for file in (EXAMPLE / "motions").iterdir():
+        for file in filter(Path.is_file, (EXAMPLE / "motions").iterdir()):
             shutil.copy(file, folder / "motions")
         (folder / "motions/short.seq").unlink()
         write_seq(folder / "motions/long.seq", sweep(20.0, joints=6, swings=10), JOINTS, 200)
