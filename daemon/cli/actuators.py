@@ -16,7 +16,7 @@ from .output import DONE, FAILED, AsJson, print_json, print_table, report, show_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from motiond.drivers.dynamixel import Scanned
+    from motiond.drivers.serial_bus import Scanned
 
 app = typer.Typer()
 emulate = typer.Typer(

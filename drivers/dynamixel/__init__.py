@@ -5,7 +5,7 @@ from .driver import DynamixelDriver
 from .models import models_by_name
 from .options import HIGHEST_BAUD_RATE, LOWEST_BAUD_RATE, DynamixelOptions
 from .protocol import HIGHEST_ID
-from .scanning import COMMON_BAUD_RATES, Scanned, reboot, scan
+from .scanning import COMMON_BAUD_RATES, reboot, scan
 
 __all__ = [
     "COMMON_BAUD_RATES",
@@ -14,7 +14,6 @@ __all__ = [
     "LOWEST_BAUD_RATE",
     "DynamixelDriver",
     "DynamixelOptions",
-    "Scanned",
     "feedback_exchange",
     "models_by_name",
     "reboot",

@@ -1,223 +1,39 @@
-"""What the servos report: asked for, collected, and watched for servos that are silent, failed or loose.
-
-Feedback is kept as the registers have it; `fill` turns it into SI units.
-"""
+"""What DYNAMIXEL servos report: also whether their bus watchdog runs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from ..base import ActuatorState, DriverError
-from ..serial_bus.bus import TRIES
-from .chain import FULL, SHORT, lost
-from .models import in_words
-from .protocol import ALERT
-from .setup import failed, failures, raise_all
+from ..base import DriverError
+from ..serial_bus.feedback import Feedback
 
 if TYPE_CHECKING:
-    from collections import deque
-    from collections.abc import Callable, Sequence
+    from ..serial_bus.chain import Servo
 
-    from ..serial_bus.bus import Bus
-    from .chain import Chain, Servo
-    from .units import Units
-
-
-WATCHED = ("torque_enable", "bus_watchdog")
 WATCHDOG_TRIPPED = 0xFF
 
 
-class Feedback:
-    """The last feedback of all servos; it outlives a closed bus.
+class DynamixelFeedback(Feedback):
+    """The last feedback of all servos, whose bus watchdogs are watched as well."""
 
-    `lost_after`: how many answers in a row a lost servo has missed. `position` (actuators,): in ticks.
-    `torque` (actuators,): 1 where torque is on by the servo's register, 0 where it is off; NaN where it is
-    not known. `shutdown` (actuators,): the hardware errors at which each servo switches its torque off; the
-    caller sets it.
-    """
+    watched: ClassVar[tuple[str, ...]] = ("torque_enable", "bus_watchdog")
 
-    _chains: tuple[Chain, ...]
-    _servos: tuple[Servo, ...]
-    _rounds: list[list[Chain]]
-
-    def __init__(self, count: int, lost_after: int, now: Callable[[], float], notices: deque[str]) -> None:
-        self._lost_after, self._now, self._notices = lost_after, now, notices
-        self._values = ActuatorState(count)  # in the registers' units
-        self.position, self.torque = self._values.position, self._values.torque
-        self.shutdown = np.zeros(count, np.uint8)
-        self._alert, self._alerted = np.zeros((2, count), bool)
-        self._missed = np.zeros(count, np.int64)
-        self._is_any_missed = self._is_any_alert = False  # no array need be looked at while all is well
-        self._next_look = 0
-        self.disconnect()
-
-    def connect(self, buses: Sequence[Bus], chains: Sequence[Chain], servos: Sequence[Servo]) -> None:
-        """Ask these servos, which are in the order of the actuators, from now on."""
-        self._chains, self._servos = tuple(chains), tuple(servos)
-        self._rounds = _rounds(buses, chains)
-
-    def disconnect(self) -> None:
-        """Forget the servos; what they reported stays."""
-        self._chains, self._servos, self._rounds = (), (), []
-
-    def listen(self, length: int) -> None:
-        """Ask all servos for `SHORT` or `FULL` feedback, and wait for it; all buses are asked in parallel."""
-        for chains in self._rounds:
-            for chain in chains:
-                chain.ask(length)
-            for chain in chains:
-                self._take(chain, length)
-
-    def _take(self, chain: Chain, length: int) -> None:
-        answer, at = chain.take(), chain.span
-        columns, errors = answer.columns, answer.errors
-        if not chain.all_answered:
-            self._missed[chain.indexes[~chain.answered]] += 1
-            self._is_any_missed = True
-            columns = {name: column[chain.answered] for name, column in columns.items()}
-            errors = bytearray(columns["error"])
-            at = chain.indexes[chain.answered]
-        if self._is_any_missed:
-            self._missed[at] = 0
-            self._is_any_missed = bool(self._missed.any())
-        values = self._values
-        values.position[at] = columns["position"]
-        values.velocity[at] = columns["velocity"]
-        values.effort[at] = columns["current"]
-        if self._is_any_alert or max(errors, default=0) >= ALERT:
-            self._alert[at] = columns["error"] >= ALERT
-            self._is_any_alert = True
-        values.stamp_s[at] = self._now()
-        if length == FULL:
-            values.voltage_v[at] = columns["voltage"]
-            values.temperature_c[at] = columns["temperature"]
-
-    def fill(self, state: ActuatorState, units: Units) -> None:
-        """Fill `state` with the last feedback; what was missed keeps its old stamp."""
-        np.subtract(self._values.values, units.feedback_zero, state.values)
-        np.multiply(state.values, units.feedback_unit, state.values)
-
-    def measure(self) -> None:
-        """Ask until all servos answer in one go, up to `TRIES` times.
-
-        Raises CommunicationLost naming those that did not answer.
-        """
-        for _ in range(TRIES):
-            self.listen(SHORT)
-            if all(chain.all_answered for chain in self._chains):
-                return
-        silent = [
-            servo
-            for chain in self._chains
-            for servo, answered in zip(chain.servos, chain.answered, strict=True)
-            if not answered
-        ]
-        raise lost(silent, len(self._servos) - len(silent), len(self._servos))
-
-    def refuse_silence(self) -> None:
-        """Raise if a servo has missed `lost_after` answers in a row.
-
-        Raises CommunicationLost naming those that do not answer when asked alone either. Raises DriverError
-        if all of them do.
-        """
-        if self._is_any_missed and self._missed.max() >= self._lost_after:
-            raise self._lost()
-
-    def _lost(self) -> DriverError:
-        """Ask the silent servos one by one, as a missing answer may have hidden others."""
-        suspects = [one for one in self._servos if self._missed[one.index] >= self._lost_after]
-        silent = [one for one in suspects if not one.bus.is_there(one.servo_id, 1)]
-        if silent:
-            return lost(silent, len(self._servos) - len(silent), len(self._servos), self._lost_after)
-        self._missed.fill(0)
-        return DriverError(
-            suspects[0].where,
-            f"no sound feedback ({self._lost_after} tries)",
-            "it answers when asked alone",
-            "check the wiring and its length, and lower the baud rate",
-        )
-
-    def refuse_failures(self) -> None:
-        """Look up hardware errors where servos began or ceased to signal one.
-
-        Raises DriverError if servos have shut down; other errors become notices.
-        """
-        if self._is_any_alert:
-            self._is_any_alert = bool(self._alert.any())
-            if (self._alert != self._alerted).any():
-                self._learn_of_failures()
-
-    def _learn_of_failures(self) -> None:
-        self._alerted[:] = self._alert
-        problems = []
-        for chain in self._chains:
-            if self._alert[chain.indexes].any():
-                for servo, bits in failures(chain):
-                    if bits & self.shutdown[servo.index]:
-                        self.torque[servo.index] = 0.0
-                        problems.append(failed(servo, bits))
-                    else:
-                        self._notices.append(f"{servo.where}: reports {in_words(bits)}; it goes on")
-        raise_all(problems)
-
-    def look_at_next(self, *, held: bool) -> None:
-        """Read a register of one servo, the next in turn: its torque, and its watchdog where it should hold.
-
-        Raises DriverError if it does not hold, or its bus watchdog has tripped or is off; only with `held`.
-        """
-        kinds = len(WATCHED) if held else 1
-        place, register = divmod(self._next_look % (len(self._servos) * kinds), kinds)
-        self._next_look += 1
-        servo, name = self._servos[place], WATCHED[register]
-        item = servo.model.table[name]
-        data = servo.bus.glance(servo.servo_id, item.address, item.size)
-        if data is not None:
-            self._take_register(servo, name, item.decode(data, item.address), held=held)
-
-    def look_at_all(self, *, held: bool) -> None:
-        """Read these registers of all servos now; raises as `look_at_next` does, for all of them."""
-        problems = []
-        for chain in self._chains:
-            for name in WATCHED if held else WATCHED[:1]:
-                for servo, value in zip(chain.servos, chain.get(name), strict=True):
-                    try:
-                        self._take_register(servo, name, value, held=held)
-                    except DriverError as error:
-                        problems.append(error)
-        raise_all(problems)
-
-    def _take_register(self, servo: Servo, name: str, value: int, *, held: bool) -> None:
-        if name == "torque_enable":
-            self.torque[servo.index] = value
-            if held and not value:
-                raise DriverError(
-                    servo.where,
-                    "its torque is off",
-                    "it has restarted, or another program switched it off",
-                    "check its power, then enable again",
-                )
-        elif value == WATCHDOG_TRIPPED:
-            raise DriverError(
+    def why_not_held(self, servo: Servo, name: str, value: int) -> DriverError | None:
+        """Return what is wrong where a servo should hold: its torque, or its watchdog."""
+        if name != "bus_watchdog":
+            return super().why_not_held(servo, name, value)
+        if value == WATCHDOG_TRIPPED:
+            return DriverError(
                 servo.where,
                 "its bus watchdog has tripped",
                 "no packet came for longer than `command_lifetime_s`, so it stopped and ignores goals",
                 "look for what kept them from it, as a suspended machine, then enable again",
             )
-        elif not value:
-            raise DriverError(
+        if not value:
+            return DriverError(
                 servo.where,
                 "its bus watchdog is off",
                 "it has restarted and forgotten its settings, or another program changed them",
                 "check its power, then enable again",
             )
-
-
-def _rounds(buses: Sequence[Bus], chains: Sequence[Chain]) -> list[list[Chain]]:
-    """Group chains of different buses, as those can be asked in parallel."""
-    of_bus = [[chain for chain in chains if chain.bus is bus] for bus in buses]
-    return [
-        [chains[number] for chains in of_bus if number < len(chains)]
-        for number in range(max(map(len, of_bus)))
-    ]
+        return None

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..base import Floats
-    from .chain import Chain, Servo
+    from ..serial_bus.chain import Chain, Servo
+    from ..serial_bus.units import Units
     from .options import DynamixelOptions
-    from .units import Units
 
 POSITION_MODE = MODE_NUMBERS["position"]
 PROBLEM = "the servos cannot carry the robot's weight"

@@ -1,222 +1,25 @@
-"""Positions that servos accept as goals, and positions that their joints can be at."""
+"""Positions that DYNAMIXEL servos accept as goals."""
 
 from __future__ import annotations
 
-import math
-import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..base import DriverError
-from ..limits import ActuatorLimits
-from ..options import spread
-from .options import CURRENT_MODE, MODE_NUMBERS, WHERE, of_actuator
-from .setup import profiles_of, raise_all
+from ..serial_bus.limits import Limits
+from .options import CURRENT_MODE, MODE_NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ..base import Floats
-    from .chain import Chain, Servo
-    from .options import DynamixelOptions
-    from .units import Units
-
-TURN_SLACK_RAD = 0.1
-POSITION_MODE = MODE_NUMBERS["position"]
-_LIMITING = ("velocity_limit", "current_limit")
-"""Registers that limit what a servo does, beside its position limits."""
+    from ..base import Booleans
+    from ..serial_bus.chain import Chain
 
 
-class Limits:
-    """The servos' own limits: a servo silently ignores goals beyond.
+class DynamixelLimits(Limits):
+    """The servos' own limits; in some operating modes they count turns instead."""
 
-    `lowest`, `highest` (actuators,): in ticks.
-    """
-
-    def __init__(self, count: int) -> None:
-        self.lowest, self.highest = np.zeros((2, count))
-        self._counts_turns = np.zeros(count, bool)
-        self._registers: dict[str, Floats] = {name: np.zeros(count) for name in _LIMITING}
-        self._lower: list[float] = []
-        self._upper: list[float] = []
-
-    def learn(self, chain: Chain) -> None:
-        """Read the limits of a chain's servos; those that count turns take goals as far as they count."""
-        at = chain.indexes
-        farthest = [servo.model.farthest_ticks for servo in chain.servos]
+    def counts_turns(self, chain: Chain) -> Booleans:
+        """Return which servos are in no mode with limits of position (servos,)."""
         # What is still guided is put into the position mode before it holds.
-        is_limited = np.isin(chain.get("operating_mode"), (POSITION_MODE, CURRENT_MODE))
-        self.lowest[at] = np.where(is_limited, chain.get("min_position_limit"), np.negative(farthest))
-        self.highest[at] = np.where(is_limited, chain.get("max_position_limit"), farthest)
-        self._counts_turns[at] = ~is_limited
-        self._lower, self._upper = self.lowest.tolist(), self.highest.tolist()
-        for name, values in self._registers.items():
-            values[at] = chain.get(name)
-
-    def joined(self, servos: Sequence[Servo], units: Units, options: DynamixelOptions) -> ActuatorLimits:
-        """Return what the options and the servos' registers allow, on the actuators' side."""
-        limits = configured(options, [servo.actuator for servo in servos])
-        limits = _with_profiles(limits, *profiles_of(servos, options), options)
-        turned = units.tick_rad < 0
-        lowest, highest = ((end - units.zero_ticks) * units.tick_rad for end in (self.lowest, self.highest))
-        for least, most, which in ((lowest, highest, ~turned), (highest, lowest, turned)):
-            names = ("min_position_limit", "max_position_limit")
-            low, high = names if least is lowest else reversed(names)
-            limits = limits.narrowed("lower", np.where(which, least, np.nan), self._source_of(servos, low))
-            limits = limits.narrowed("upper", np.where(which, most, np.nan), self._source_of(servos, high))
-        velocity = self._size("velocity_limit", units.velocity_rad_s)
-        limits = limits.narrowed("velocity", velocity, _owned(servos, "velocity_limit"))
-        effort = self._size("current_limit", units.effort_nm)
-        limits = limits.narrowed("effort", effort, _owned(servos, "current_limit"))
-        lasting = [
-            np.nan if servo.model.continuous_nm is None else servo.model.continuous_nm for servo in servos
-        ]
-        sources = [f"the continuous torque of a {servo.model.name}" for servo in servos]
-        return limits.narrowed("continuous_effort", lasting, sources)
-
-    def _source_of(self, servos: Sequence[Servo], register: str) -> list[str]:
-        """Return where a limit of position of each servo comes from."""
-        own = _owned(servos, "count of turns"), _owned(servos, register)
-        return [
-            count if counts else in_it for counts, count, in_it in zip(self._counts_turns, *own, strict=True)
-        ]
-
-    def _size(self, register: str, unit: Floats) -> Floats:
-        """Return a limiting register without sign, in SI units; NaN where it is 0, which limits nothing."""
-        values = self._registers[register]
-        return np.where(values > 0, values * np.abs(unit), np.nan)
-
-    def own(self, servo: Servo, units: Units) -> tuple[float, float]:
-        """Return the lower and upper limit of one servo in rad."""
-        ends = self.lowest[servo.index], self.highest[servo.index]
-        lower, upper = sorted(units.position_of(servo.index, end) for end in ends)
-        return lower, upper
-
-    def allow(self, goals: Sequence[int]) -> bool:
-        """Return whether all goals, in ticks, are within their servos' limits."""
-        return all(map(operator.le, self._lower, goals)) and all(map(operator.le, goals, self._upper))
-
-    def refuse_beyond(self, goals: Floats, servos: Sequence[Servo], units: Units) -> None:
-        """Raise if a goal, in ticks, is beyond its servo's limits.
-
-        Raises DriverError naming the first such servo, its goal and its limits.
-        """
-        beyond = (goals < self.lowest) | (goals > self.highest)
-        if beyond.any():
-            servo = servos[int(beyond.argmax())]
-            goal = units.position_of(servo.index, goals[servo.index])
-            lower, upper = self.own(servo, units)
-            raise DriverError(
-                servo.where,
-                f"a goal of {goal:.3f} rad is beyond its own limits, {lower:.3f} and {upper:.3f} rad",
-                "it would ignore the goal",
-                "narrow the joint's limits, or widen the servo's with DYNAMIXEL Wizard",
-            )
-
-    def refuse_held_beyond(self, position: Floats, servos: Sequence[Servo], units: Units) -> None:
-        """Raise if a servo stands beyond its own limits: it takes no goal there, and torque would move it.
-
-        `position` (actuators,): as measured, in ticks. Raises DriverError with all such servos.
-        """
-        beyond = (position < self.lowest) | (position > self.highest)
-        raise_all([self._held_beyond(one, position, units) for one in servos if beyond[one.index]])
-
-    def _held_beyond(self, servo: Servo, position: Floats, units: Units) -> DriverError:
-        lower, upper = self.own(servo, units)
-        at = units.position_of(servo.index, position[servo.index])
-        return DriverError(
-            servo.where,
-            f"is at {at:.3f} rad, beyond its own limits, {lower:.3f} and {upper:.3f} rad",
-            "it takes no goal there, and torque would move it to the limit at once",
-            "turn it back by hand, or widen the limits with DYNAMIXEL Wizard",
-        )
-
-    def refuse_narrow(self, servos: Sequence[Servo], units: Units, options: DynamixelOptions) -> None:
-        """Raise if a servo's own limits exclude a part of its joint's range.
-
-        Raises DriverError with all such servos.
-        """
-        raise_all(
-            [
-                _narrow(servo, own, lower, upper)
-                for servo, lower, upper in _ranges(servos, options)
-                if (own := self.own(servo, units))[0] > lower or own[1] < upper
-            ]
-        )
-
-
-def configured(options: DynamixelOptions, actuators: Sequence[str]) -> ActuatorLimits:
-    """Return what the options allow, whatever the servos are."""
-
-    def given(option: str) -> Floats:
-        return spread(WHERE, option, getattr(options, option), actuators, np.nan)
-
-    limits = ActuatorLimits.none(len(actuators))
-    limits = limits.narrowed("lower", given("lower_rad"), "driver.lower_rad")
-    limits = limits.narrowed("upper", given("upper_rad"), "driver.upper_rad")
-    profiles = given("profile_velocity_rad_s"), given("profile_acceleration_rad_s2")
-    return _with_profiles(limits, *profiles, options)
-
-
-def _with_profiles(
-    limits: ActuatorLimits, velocity: Floats, acceleration: Floats, options: DynamixelOptions
-) -> ActuatorLimits:
-    """Narrow limits to profiles, of which 0 is without limit.
-
-    With `follow_velocity`, each setpoint brings a profile velocity of its own, and the configured one does
-    not apply to motions. A servo whose profile velocity is 0 uses no profile at all, nor its acceleration.
-    """
-    is_used = np.full(len(velocity), fill_value=True) if options.follow_velocity else velocity > 0
-    if not options.follow_velocity:
-        limits = limits.narrowed(
-            "velocity", np.where(is_used, velocity, np.nan), "driver.profile_velocity_rad_s"
-        )
-    accelerates = np.where(is_used & (acceleration > 0), acceleration, np.nan)
-    return limits.narrowed("acceleration", accelerates, "driver.profile_acceleration_rad_s2")
-
-
-def _owned(servos: Sequence[Servo], register: str) -> list[str]:
-    """Return what limits each servo, in words."""
-    return [f"servo {servo.servo_id}'s own {register}" for servo in servos]
-
-
-def refuse_turned(servos: Sequence[Servo], position: Floats, units: Units, options: DynamixelOptions) -> None:
-    """Raise if a joint is where it can only be if whole turns were lost or gained.
-
-    `position` (actuators,): as measured, in ticks. Raises DriverError with all such servos.
-    """
-    problems = []
-    for servo, lower, upper in _ranges(servos, options):
-        at = units.position_of(servo.index, position[servo.index])
-        turns = round((at - (lower + upper) / 2) / (2 * math.pi))
-        if turns and not lower - TURN_SLACK_RAD <= at <= upper + TURN_SLACK_RAD:
-            problems.append(_turned(servo, at, turns, lower, upper))
-    raise_all(problems)
-
-
-def _ranges(servos: Sequence[Servo], options: DynamixelOptions) -> Iterator[tuple[Servo, float, float]]:
-    for servo in servos:
-        lower = of_actuator(options.lower_rad, servo.actuator)
-        upper = of_actuator(options.upper_rad, servo.actuator)
-        if isinstance(lower, float) and isinstance(upper, float):
-            yield servo, lower, upper
-
-
-def _turned(servo: Servo, position: float, turns: int, lower: float, upper: float) -> DriverError:
-    count = "a whole turn" if abs(turns) == 1 else f"{abs(turns)} whole turns"
-    return DriverError(
-        servo.where,
-        f"is at {position:.2f} rad, {count} {'above' if turns > 0 else 'below'} its range",
-        f"{lower:g} to {upper:g} rad is configured",
-        "turn it back by hand, or correct `zero_ticks`, `lower_rad` and `upper_rad`",
-    )
-
-
-def _narrow(servo: Servo, own: tuple[float, float], lower: float, upper: float) -> DriverError:
-    return DriverError(
-        servo.where,
-        f"takes goals from {own[0]:.3f} to {own[1]:.3f} rad",
-        f"{lower:g} to {upper:g} rad is configured; it would ignore goals beyond",
-        "narrow `lower_rad` and `upper_rad`, or widen its limits with DYNAMIXEL Wizard",
-    )
+        limited = MODE_NUMBERS["position"], CURRENT_MODE
+        counts: Booleans = ~np.isin(chain.get("operating_mode"), limited)
+        return counts

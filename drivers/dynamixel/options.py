@@ -1,51 +1,35 @@
-"""The options of the `dynamixel` driver; `place_servos` checks them against the actuators."""
+"""The options of the `dynamixel` driver."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from motiond.text import nearest
-
 from ..base import DriverOptions
-from ..options import (
-    Finite,
-    NotNegative,
-    OptionProblem,
-    OptionsError,
-    PerActuatorOf,
-    Positive,
-    unknown_actuators,
-)
+from ..options import NotNegative, PerActuatorOf, Positive  # noqa: TC001 - the same
+from ..serial_bus.options import SerialOptions, SerialPortOptions
 from ..weights import Gravity  # noqa: TC001 - pydantic resolves the annotations of the options
-from .models import models_by_name
 from .protocol import HIGHEST_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
 WHERE = "driver dynamixel"
 ServoId = Annotated[int, Field(ge=0, le=HIGHEST_ID)]
 Gain = Annotated[int, Field(ge=0, le=32767)]
-Direction = Literal[1, -1]
 OperatingMode = Literal["position", "extended_position", "current_based_position"]
 MODE_NUMBERS: Mapping[str, int] = {"position": 3, "extended_position": 4, "current_based_position": 5}
 CURRENT_MODE = 0
 WATCHDOG_UNIT_S = 0.02
 LONGEST_WATCHDOG = 127
 Lifetime = Annotated[float, Field(ge=WATCHDOG_UNIT_S, le=LONGEST_WATCHDOG * WATCHDOG_UNIT_S)]
-
-
 LOWEST_BAUD_RATE, HIGHEST_BAUD_RATE = 9600, 10_500_000
 
 
-class PortOptions(DriverOptions):
+class PortOptions(SerialPortOptions):
     """A serial port and the servos on its bus."""
 
-    port: str = Field(description="Such as /dev/ttyUSB0, or better a path under /dev/serial/by-id.")
     baud_rate: Annotated[int, Field(ge=LOWEST_BAUD_RATE, le=HIGHEST_BAUD_RATE)] = Field(
         default=57_600, description="As the servos are set."
     )
@@ -64,41 +48,16 @@ class GainOptions(DriverOptions):
     velocity_i: PerActuatorOf[Gain] | None = None
 
 
-class DynamixelOptions(DriverOptions):
+class DynamixelOptions(SerialOptions):
     """The options of `type: dynamixel`; a value holds for all actuators, a mapping by actuator."""
 
     ports: list[PortOptions] = Field(min_length=1, description="The buses, which work in parallel.")
     models: PerActuatorOf[str] | None = Field(
         default=None, description="Which model is expected, such as XM430-W350; another one is refused."
     )
-    direction: PerActuatorOf[Direction] = Field(
-        default=1, description="-1 where the actuator turns against the servo."
-    )
-    zero_ticks: PerActuatorOf[int] | None = Field(
-        default=None, description="The register's position at 0 rad; the servo's centre by default."
-    )
-    lower_rad: PerActuatorOf[Finite] | None = Field(
-        default=None, description="The least position that the joint can be at."
-    )
-    upper_rad: PerActuatorOf[Finite] | None = Field(
-        default=None, description="The greatest position that the joint can be at."
-    )
     operating_mode: PerActuatorOf[OperatingMode] | None = Field(
         default=None, description="As it must be; otherwise any that takes positions."
     )
-    homing_offset_ticks: PerActuatorOf[int] | None = Field(
-        default=None, description="As it must be in the servo."
-    )
-    return_delay_us: PerActuatorOf[Annotated[int, Field(ge=0, le=508, multiple_of=2)]] | None = Field(
-        default=None, description="As it must be; 0 is fastest."
-    )
-    write_eeprom: bool = Field(
-        default=False, description="Set the servos' lasting settings where they differ, instead of refusing."
-    )
-    reboot_failed: bool = Field(
-        default=False, description="Restart servos that are found with a hardware error, when opening."
-    )
-    profile_velocity_rad_s: PerActuatorOf[NotNegative] = Field(default=0.0, description="0 is without limit.")
     profile_acceleration_rad_s2: PerActuatorOf[NotNegative] = Field(
         default=0.0, description="0 is without limit; servos ignore it where their profile velocity is 0."
     )
@@ -109,131 +68,9 @@ class DynamixelOptions(DriverOptions):
         default=None, description="The most current, in current_based_position."
     )
     gains: GainOptions = GainOptions()
-    torque_constant_nm_per_a: PerActuatorOf[Positive] | None = Field(
-        default=None, description="Turns current into effort; without it no effort is reported."
-    )
     gravity: Gravity | None = Field(
         default=None, description="What the servos carry while a hand guides them."
     )
     command_lifetime_s: Lifetime = Field(
         default=0.2, description="The servos stop when no command came for so long; in steps of 0.02."
     )
-    answer_timeout_s: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=0.004, description="How much later than by the baud rate an answer may come."
-    )
-    lost_after: Annotated[int, Field(ge=1, le=100)] = Field(
-        default=3, description="So many answers must be missing in a row for a servo to be lost."
-    )
-    status_every: Annotated[int, Field(ge=2, le=10_000)] = Field(
-        default=10, description="Voltage, temperature and health are read once in so many reads."
-    )
-
-    def names(self) -> Iterator[tuple[str, str]]:
-        """Yield each option that is a mapping by actuator, with each actuator that it names."""
-        for option in type(self).model_fields:
-            value = getattr(self, option)
-            if isinstance(value, dict):
-                yield from ((option, name) for name in value)
-        for gain in GainOptions.model_fields:
-            value = getattr(self.gains, gain)
-            if isinstance(value, dict):
-                yield from ((f"gains.{gain}", name) for name in value)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an actuator's servo is."""
-
-    index: int
-    actuator: str
-    bus: int
-    servo_id: int
-
-
-def place_servos(options: DynamixelOptions, actuators: Sequence[str]) -> tuple[Place, ...]:
-    """Return the bus and servo of each actuator, in the order of the actuators.
-
-    Raises OptionsError with every option that does not fit the actuators or the others.
-    """
-    problems = [
-        *_wrong_ports(options),
-        *_wrong_names(options, actuators),
-        *_wrong_models(options),
-        *_wrong_ranges(options, actuators),
-    ]
-    if problems:
-        raise OptionsError(problems)
-    found = {name: (bus, servo) for bus, port in enumerate(options.ports) for name, servo in port.ids.items()}
-    return tuple(Place(index, name, *found[name]) for index, name in enumerate(actuators))
-
-
-def of_actuator(value: object, actuator: str) -> object:
-    """Return the value of an option for one actuator; None where it has none."""
-    return value.get(actuator) if isinstance(value, dict) else value
-
-
-def _wrong_ports(options: DynamixelOptions) -> Iterator[OptionProblem]:
-    for device, count in Counter(port.port for port in options.ports).items():
-        if count > 1:
-            yield OptionProblem(
-                WHERE, ("ports",), f"port {device} stands there {count} times", hint="put its servos together"
-            )
-    for port in options.ports:
-        for servo_id, count in Counter(port.ids.values()).items():
-            if count > 1:
-                names = ", ".join(name for name, one in port.ids.items() if one == servo_id)
-                yield OptionProblem(
-                    WHERE,
-                    ("ports",),
-                    f"{names} have one id, {servo_id}, on {port.port}",
-                    "servos with one id answer at once and are not understood",
-                    "give each an id of its own",
-                )
-
-
-def _wrong_names(options: DynamixelOptions, actuators: Sequence[str]) -> Iterator[OptionProblem]:
-    placed = [name for port in options.ports for name in port.ids]
-    for name, count in Counter(placed).items():
-        if count > 1:
-            yield OptionProblem(WHERE, ("ports",), f"'{name}' has {count} ids", hint="give it one")
-    missing = [name for name in actuators if name not in placed]
-    if missing:
-        yield OptionProblem(
-            WHERE, ("ports",), f"no id for {', '.join(missing)}", hint="name them under `ids` of a port"
-        )
-    named = [("ports", name) for name in placed] + list(options.names())
-    yield from unknown_actuators(WHERE, named, actuators)
-
-
-def _wrong_models(options: DynamixelOptions) -> Iterator[OptionProblem]:
-    models = options.models
-    named = set(models.values()) if isinstance(models, dict) else {models} - {None}
-    known = models_by_name()
-    for name in sorted(name for name in named if name is not None and name not in known):
-        yield OptionProblem(
-            WHERE,
-            ("models",),
-            f"unknown model '{name}'",
-            "docs/dynamixel.md lists them",
-            nearest(name, known),
-        )
-
-
-def _wrong_ranges(options: DynamixelOptions, actuators: Sequence[str]) -> Iterator[OptionProblem]:
-    for name in actuators:
-        lower, upper = of_actuator(options.lower_rad, name), of_actuator(options.upper_rad, name)
-        if (lower is None) != (upper is None):
-            yield OptionProblem(
-                WHERE,
-                ("lower_rad",),
-                f"'{name}' has only one end of its range",
-                "its turns cannot be checked so",
-                "give both `lower_rad` and `upper_rad`",
-            )
-        elif isinstance(lower, float) and isinstance(upper, float) and lower >= upper:
-            yield OptionProblem(
-                WHERE,
-                ("lower_rad",),
-                f"the range of '{name}' is empty, {lower:g} to {upper:g} rad",
-                hint="put the lower end first",
-            )

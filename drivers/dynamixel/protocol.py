@@ -224,6 +224,7 @@ class DynamixelProtocol:
     status_bytes = 11
     ping_bytes = 3
     identity: tuple[int, int] | None = None
+    alert_mask = ALERT
     slowest_return_s = 508e-6
     ping = staticmethod(encode_ping)
     read = staticmethod(encode_read)

@@ -62,6 +62,9 @@ class Table:
     def __getitem__(self, name: str) -> Item:
         return self.items[name]
 
+    def __contains__(self, name: str) -> bool:
+        return name in self.items
+
 
 @dataclass(frozen=True, slots=True)
 class Model:

@@ -52,6 +52,8 @@ class ServoProtocol(Protocol):
         Length of the data in the answer to a ping.
     identity : (int, int) or None
         Address and length of the registers that say what a servo is; None where its answer to a ping does.
+    alert_mask : int
+        The bits of the error byte that report a servo's state; the others refuse what was asked.
     slowest_return_s : float
         How long a servo waits at most before it answers, in s.
     """
@@ -61,6 +63,7 @@ class ServoProtocol(Protocol):
     status_bytes: int
     ping_bytes: int
     identity: tuple[int, int] | None
+    alert_mask: int
     slowest_return_s: float
 
     def ping(self, servo_id: int) -> bytes:

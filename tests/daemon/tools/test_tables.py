@@ -11,7 +11,7 @@ from motiond.daemon.cli.actuators import SCANNED, _row_of
 from motiond.daemon.cli.output import print_table
 from motiond.daemon.tools.describe_tables import show
 from motiond.daemon.tools.tables import Column, print_rows
-from motiond.drivers.dynamixel.scanning import Scanned
+from motiond.drivers.serial_bus.scanning import Scanned
 
 if TYPE_CHECKING:
     import pytest

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
-from motiond.drivers.dynamixel.scanning import ANSWER_TIMEOUT_S, scan
+from motiond.drivers.dynamixel.scanning import scan
 from motiond.drivers.serial_bus.bus import TRIES
+from motiond.drivers.serial_bus.scanning import ANSWER_TIMEOUT_S
 from motiond.drivers.testing.rig import Clock
 from tests.drivers.dynamixel.bench import servo
 from tests.drivers.dynamixel.line_contract import LineContract

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motiond.drivers.dynamixel.units import Units
+from motiond.drivers.serial_bus.units import Units
 
 UNITS = Units(
     tick_rad=np.array([0.0015, -0.0015]),

@@ -35,7 +35,7 @@ def emulated(*options: str) -> Iterator[str]:
 
 
 def test_scans_and_restarts_emulated_servos(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("motiond.drivers.dynamixel.scanning.ANSWER_TIMEOUT_S", 3.0)
+    monkeypatch.setattr("motiond.drivers.serial_bus.scanning.ANSWER_TIMEOUT_S", 3.0)
     run = CliRunner().invoke
     with emulated("--id", "7", "--id", "3", "--model", "XL430-W250") as port:
         (three, seven) = orjson.loads(run(app, ["scan", port, "--baud", "1000000", "--json"]).stdout)

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..base import ActuatorState
 from ..options import spread
-from .options import WHERE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
 
     from ..base import Floats
     from ..serial_bus.models import Model
-    from .options import DynamixelOptions
+    from .family import Family
+    from .options import SerialOptions
 
     Ticks: TypeAlias = NDArray[np.int32]
 
@@ -86,11 +86,16 @@ class Units:
         np.maximum(out, 1.0, out)
 
 
-def units_of(models: Sequence[Model], actuators: Sequence[str], options: DynamixelOptions) -> Units:
+def units_of(
+    models: Sequence[Model], actuators: Sequence[str], options: SerialOptions, family: Family
+) -> Units:
     """Return the units of servos, in the order of the actuators."""
-    direction = spread(WHERE, "direction", options.direction, actuators, 1.0)
-    zero = spread(WHERE, "zero_ticks", options.zero_ticks, actuators, np.nan)
-    constants = spread(WHERE, "torque_constant_nm_per_a", options.torque_constant_nm_per_a, actuators, np.nan)
+
+    def given(option: str, default: float) -> Floats:
+        return spread(family.where, option, getattr(options, option), actuators, default)
+
+    direction, zero = given("direction", 1.0), given("zero_ticks", np.nan)
+    constants = given("torque_constant_nm_per_a", np.nan)
     currents = np.array([model.current_unit_a for model in models], float)  # None becomes NaN
     return Units(
         tick_rad=direction * [model.rad_per_tick for model in models],

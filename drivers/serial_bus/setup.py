@@ -1,0 +1,329 @@
+"""Prepares servos for torque: finds them, checks them against the configuration, and sets them."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from ..base import DriverError
+from .chain import Chain, Servo
+from .models import name_of
+from .options import of_actuator
+from .scanning import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from ..base import Floats
+    from .bus import Bus
+    from .family import Family
+    from .line import Line
+    from .options import Place, SerialOptions
+
+SomeChain = TypeVar("SomeChain", bound=Chain)
+BOOT_S = 0.5
+RETURN_DELAY_UNIT_US = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A lasting setting that is wrong, and its right value."""
+
+    servo: Servo
+    register: str
+    value: int
+    problem: str
+
+
+def raise_all(problems: Sequence[DriverError]) -> None:
+    """Raise the only problem, or one error with a line for each; do nothing if there are none."""
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        where = problems[0].where
+        raise DriverError(where, "\n".join(map(str, problems)).removeprefix(f"{where}: "))
+
+
+def find_servos(
+    buses: Sequence[Bus], places: Sequence[Place], options: SerialOptions, family: Family
+) -> list[Servo]:
+    """Find all servos, and check their models.
+
+    Raises DriverError if servos are missing; with all of them and what else is on the bus. If models are not
+    as expected or not known; with all of those.
+    """
+    found = {place.index: buses[place.bus].ping(place.servo_id) for place in places}
+    missing = [place for place in places if found[place.index] is None]
+    if missing:
+        raise _not_found(buses, places, missing, family)
+    servos, problems = [], []
+    for place in places:
+        where = f"{buses[place.bus].port} servo {place.servo_id} ({place.actuator})"
+        answer = found[place.index]
+        model = family.models().get(answer.model_number) if answer else None
+        expected = of_actuator(options.models, place.actuator)
+        if answer is None or model is None:
+            number = answer.model_number if answer else 0
+            problems.append(
+                DriverError(
+                    where,
+                    f"is of an unknown model, {number}",
+                    f"{family.page} lists the known ones",
+                    "add it to the tables, or use another servo",
+                )
+            )
+            continue
+        if expected is not None and model.name != expected:
+            problems.append(
+                DriverError(
+                    where, f"is {model.name}", f"`models` says {expected}", "correct `models` or `ids`"
+                )
+            )
+        bus = buses[place.bus]
+        servos.append(Servo(place.index, place.actuator, where, place.servo_id, model, answer.firmware, bus))
+    raise_all(problems)
+    return servos
+
+
+def _not_found(
+    buses: Sequence[Bus], places: Sequence[Place], missing: Sequence[Place], family: Family
+) -> DriverError:
+    names = ", ".join(
+        f"{place.actuator} ({buses[place.bus].port} servo {place.servo_id})" for place in missing
+    )
+    wanted = {(place.bus, place.servo_id) for place in places}
+    others = [
+        f"{name_of(one.model_number, family.models())} as servo {one.servo_id} of {buses[number].port}"
+        for number in sorted({place.bus for place in missing})
+        for one in buses[number].ping_all()
+        if (number, one.servo_id) not in wanted
+    ]
+    also = f", and there is also {', '.join(others)}" if others else ""
+    return DriverError(
+        family.where,
+        f"no answer from {names}",
+        f"{len(places) - len(missing)} of {len(places)} answered{also}",
+        "check cables, power, ids and the baud rate; `motiond scan` finds servos",
+    )
+
+
+def make_chains(
+    buses: Sequence[Bus],
+    places: Sequence[Place],
+    servos: Sequence[Servo],
+    make_chain: Callable[[Bus, Sequence[Servo]], SomeChain],
+) -> list[SomeChain]:
+    """Group servos of one bus and one series into chains."""
+    groups: dict[tuple[int, str], list[Servo]] = {}
+    for servo in servos:
+        key = places[servo.index].bus, servo.model.table.series
+        groups.setdefault(key, []).append(servo)
+    return [make_chain(buses[bus], group) for (bus, _), group in groups.items()]
+
+
+def settle(
+    refusals: Sequence[DriverError], wishes: Sequence[Wish], options: SerialOptions, family: Family
+) -> None:
+    """Raise for lasting settings that are wrong and are not to be written; with `write_eeprom`, some are.
+
+    Raises DriverError with all refusals, and all wishes that may not be fulfilled.
+    """
+    forbidden = [] if options.write_eeprom else wishes
+    hint = f"set it with {family.tool}, or let `write_eeprom` do it"
+    raise_all([*refusals, *(DriverError(wish.servo.where, wish.problem, "", hint) for wish in forbidden)])
+
+
+def common_wishes(servo: Servo, offset: int, delay: int, options: SerialOptions) -> Iterator[Wish]:
+    """Yield what is wrong with a servo's homing offset and return delay, by the registers' values."""
+    wanted = of_actuator(options.homing_offset_ticks, servo.actuator)
+    if isinstance(wanted, int) and offset != wanted:
+        yield Wish(
+            servo, "homing_offset", wanted, f"its homing offset is {offset}, and {wanted} is configured"
+        )
+    wanted = of_actuator(options.return_delay_us, servo.actuator)
+    if isinstance(wanted, int) and delay * RETURN_DELAY_UNIT_US != wanted:
+        text = f"its return delay is {delay * RETURN_DELAY_UNIT_US} µs, and {wanted} is configured"
+        yield Wish(servo, "return_delay", wanted // RETURN_DELAY_UNIT_US, text)
+
+
+def refuse_held(chain: Chain, wishes: Iterable[Wish]) -> None:
+    """Raise if a servo that is to be set holds; lasting settings are written without torque only."""
+    held = [servo for servo, on in zip(chain.servos, chain.get("torque_enable"), strict=True) if on]
+    changed = {wish.servo.servo_id for wish in wishes}
+    raise_all(
+        [
+            DriverError(
+                servo.where, "its lasting settings cannot be written", "its torque is on", "switch it off"
+            )
+            for servo in held
+            if servo.servo_id in changed
+        ]
+    )
+
+
+def by_register(wishes: Iterable[Wish]) -> Mapping[str, Mapping[int, int]]:
+    """Return the values that are wished for by register and servo id."""
+    found: dict[str, dict[int, int]] = {}
+    for wish in wishes:
+        found.setdefault(wish.register, {})[wish.servo.servo_id] = wish.value
+    return found
+
+
+def write_all(chain: Chain, settings: Mapping[str, Mapping[int, int]]) -> None:
+    """Write registers by name and servo id, and read them back.
+
+    Raises DriverError if a servo does not accept its value.
+    """
+    for register, values in settings.items():
+        chain.set(register, values)
+
+
+def profile_velocity_units(servo: Servo, options: SerialOptions) -> int:
+    """Return the configured profile velocity in the register's unit."""
+    return _units(options.profile_velocity_rad_s, servo, servo.model.velocity_unit_rad_s)
+
+
+def profiles_of(servos: Sequence[Servo], options: SerialOptions) -> tuple[Floats, Floats]:
+    """Return the profiles that servos have, rounded as their registers are; 0 where there is none.
+
+    Returns `velocity`, `acceleration` (servos,): in rad/s and rad/s².
+    """
+    velocity = [profile_velocity_units(one, options) * one.model.velocity_unit_rad_s for one in servos]
+    acceleration = [
+        profile_acceleration_units(one, options) * (one.model.acceleration_unit_rad_s2 or 0.0)
+        for one in servos
+    ]
+    return np.array(velocity), np.array(acceleration)
+
+
+def profile_acceleration_units(servo: Servo, options: SerialOptions) -> int:
+    """Return the configured profile acceleration in the register's unit; 0 where it has no such register."""
+    if servo.model.acceleration_unit_rad_s2 is None:
+        return 0
+    return _units(options.profile_acceleration_rad_s2, servo, servo.model.acceleration_unit_rad_s2)
+
+
+def _units(option: object, servo: Servo, unit: float) -> int:
+    """Return an option in the register's unit; more than 0 stays at least 1, as 0 means no limit."""
+    value = of_actuator(option, servo.actuator)
+    if not isinstance(value, float) or value == 0:
+        return 0
+    return max(1, round(value / unit))
+
+
+def profile_and_gains(chain: Chain, options: SerialOptions) -> dict[str, dict[int, int]]:
+    """Return the profile and the gains that are configured, by register and servo id."""
+    settings = {
+        "profile_acceleration": {
+            one.servo_id: profile_acceleration_units(one, options)
+            for one in chain.servos
+            if one.model.acceleration_unit_rad_s2 is not None
+        },
+        "profile_velocity": {one.servo_id: profile_velocity_units(one, options) for one in chain.servos},
+    }
+    for gain in type(options.gains).model_fields:
+        values = {
+            one.servo_id: of_actuator(getattr(options.gains, gain), one.actuator) for one in chain.servos
+        }
+        settings[f"{gain}_gain"] = {one: value for one, value in values.items() if isinstance(value, int)}
+    return settings
+
+
+def failures(chain: Chain, family: Family) -> list[tuple[Servo, int]]:
+    """Return the servos that have a hardware error, with its bits."""
+    return [pair for pair in zip(chain.servos, chain.get(family.error_register), strict=True) if pair[1]]
+
+
+def reboot_failed(chain: Chain, family: Family) -> Iterator[str]:
+    """Restart the servos that have a hardware error, yield a notice of each, and wait until they are back."""
+    broken = failures(chain, family)
+    for servo, bits in broken:
+        chain.bus.reboot(servo.servo_id)
+        yield f"{servo.where}: restarted, because it reported {family.in_words(bits)}"
+    if broken:
+        chain.bus.sleep(BOOT_S)
+
+
+def refuse_failed(chain: Chain, family: Family) -> None:
+    """Raise if servos have shut down. Raises DriverError with each such servo and what it reports."""
+    masks = dict(zip(chain.ids, chain.get(family.shutdown_register), strict=True))
+    raise_all(
+        [
+            failed(servo, bits, family)
+            for servo, bits in failures(chain, family)
+            if bits & masks[servo.servo_id]
+        ]
+    )
+
+
+def failed(servo: Servo, bits: int, family: Family) -> DriverError:
+    """Return the error of a servo that has shut down, with how to restart it."""
+    bus = servo.bus
+    return DriverError(
+        servo.where,
+        f"reports {family.in_words(bits)}",
+        "it has switched its torque off and ignores goals",
+        f"remove the cause, then `motiond reboot ROBOT {servo.actuator}`, or, where no daemon has the port, "
+        f"`motiond scan {bus.port} --baud {bus.baud_rate} --reboot {servo.servo_id}`",
+    )
+
+
+STILL_BOOTING_TRIES = 5
+
+
+def restart(
+    places: Sequence[Place],
+    options: SerialOptions,
+    buses: Sequence[Bus],
+    open_line: Callable[[str, int], Line],
+    family: Family,
+) -> None:
+    """Restart servos, and wait until they answer again.
+
+    Raises DriverError if a port cannot be opened, a servo holds, so that it would drop (then none is
+    restarted), or does not answer.
+    """
+    with ExitStack() as stack:
+        used = {place.bus for place in places}
+        ports = {number: options.ports[number] for number in used}
+        bus_of = {
+            number: buses[number]
+            if buses
+            else stack.enter_context(opened(family.protocol, one.port, one.baud_rate, open_line))
+            for number, one in ports.items()
+        }
+        raise_all(
+            [problem for one in places if (problem := _hindrance(one, bus_of[one.bus], family)) is not None]
+        )
+        for place in places:
+            bus_of[place.bus].reboot(place.servo_id)
+        for bus in list(bus_of.values())[:1]:
+            bus.sleep(BOOT_S)
+        silent = [one for one in places if not bus_of[one.bus].is_there(one.servo_id, STILL_BOOTING_TRIES)]
+        raise_all([_silent(one, bus_of[one.bus]) for one in silent])
+
+
+def _hindrance(place: Place, bus: Bus, family: Family) -> DriverError | None:
+    """Return why a servo is not to be restarted."""
+    found = bus.ping(place.servo_id)
+    if found is None:
+        return _silent(place, bus)
+    model = family.models().get(found.model_number)
+    if model is None:
+        return None
+    torque = model.table["torque_enable"]
+    if not torque.decode(bus.read(place.servo_id, torque.address, torque.size), torque.address):
+        return None
+    hint = "support it, reset and disable the robot, then restart it"
+    return DriverError(_where(place, bus), "its torque is on", "a restart would let it drop", hint)
+
+
+def _silent(place: Place, bus: Bus) -> DriverError:
+    return DriverError(_where(place, bus), "no answer", "", "check its cable, power and id")
+
+
+def _where(place: Place, bus: Bus) -> str:
+    return f"{bus.port} servo {place.servo_id} ({place.actuator})"
