@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import { fixed, span } from "./format";
 import type { DiagnosticsReport, Spread } from "./protocol";
 import { Results } from "./results_list";
+import { Servos } from "./servos";
 import { daemon } from "./store";
 import { TorqueSwitch } from "./torque";
 import type { Robot } from "./store";
@@ -12,6 +13,7 @@ export function Health({ robot }: { robot: Robot }) {
   return (
     <section class="health panel" aria-label="Health">
       <Torque robot={robot} />
+      <Servos robot={robot} />
       <Processes robot={robot} />
       <Timing robot={robot} />
       <Results robot={robot} />

@@ -3,7 +3,7 @@
 import { heard, locked } from "./store";
 import type { Robot } from "./store";
 
-export type Act = "command" | "play" | "playNow" | "pause" | "resume" | "goto" | "jog" | "torque" | "reset" | "takeControl" | "record" | "teach" | "taught";
+export type Act = "command" | "play" | "playNow" | "pause" | "resume" | "goto" | "jog" | "torque" | "reset" | "servos" | "takeControl" | "record" | "teach" | "taught";
 
 /** Why something is not possible now, for whoever points at its control; '' where it is. Stops ask nothing. */
 export function refusal(robot: Robot, act: Act): string {
@@ -11,7 +11,7 @@ export function refusal(robot: Robot, act: Act): string {
   if (locked.value) return "The controls are locked on this device";
   if (act === "takeControl") return "";
   if (act !== "record" && robot.control.who.value === "other") return `${robot.control.lease.value?.holder} is in control`;
-  if (act === "reset") return "";
+  if (act === "reset" || act === "servos") return "";
   if (!robot.online.value) return "The robot is offline";
   return ofState(robot, act);
 }

@@ -59,6 +59,13 @@ test("while another client is in control, it can be recorded, and control be tak
   assert.deepEqual(gate(robot, "play", "Play it"), { disabled: true, title: "Ada is in control" });
 });
 
+test("servos are restarted also while the robot is offline, but not past who is in control", () => {
+  const robot = arm("offline");
+  assert.equal(refusal(robot, "servos"), "");
+  robot.take({ robot: "arm", subject: "lease", data: { required: true, holder: "Ada", epoch: 1, takeover: true } as any });
+  assert.equal(refusal(robot, "servos"), "Ada is in control");
+});
+
 test("a control says why it is off, and else what it does", () => {
   assert.deepEqual(gate(arm("estopped"), "play", "Play it"), { disabled: true, title: "An emergency stop holds the robot; reset it first" });
   assert.deepEqual(gate(arm("idle"), "play", "Play it"), { disabled: false, title: "Play it" });

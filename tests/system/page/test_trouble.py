@@ -15,7 +15,7 @@ from playwright.async_api import Error
 from tests import ports
 from tests.daemon.conftest import Mosquitto
 from tests.daemon.programs import running, use
-from tests.system.page.browser import ArmRig, browsing, browsing_once_it_listens, on_the_page
+from tests.system.page.browser import JOINTS, ArmRig, browsing, browsing_once_it_listens, on_the_page
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -67,6 +67,26 @@ async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> N
             )
             await browsed.page.click("button[aria-label='Play long']")
             await browsed.until_state("playing")
+
+
+async def test_an_error_that_a_servo_keeps_is_cleared_on_the_page(rig: ArmRig) -> None:
+    rig.robot["fault_requests"] = True
+    async with running(rig), on_the_page(rig, "#/arm/health") as browsed:
+        page, table = browsed.page, "[aria-label='Servo errors']"
+        await rig.ask("enable")
+        assert await page.locator(table).count() == 0
+        await rig.ask("fault", fault="overload", joint="shoulder")
+        await browsed.until_state("fault")
+        assert await page.locator(f"{table} tbody tr").count() == len(JOINTS)
+        await page.click("button[aria-label='Clear shoulder']")
+        await browsed.until_says("shoulder: cleared on request; reset the robot to go on")
+        await page.click("button.reset")
+        await browsed.until_state("idle")
+        rows = f'[...document.querySelectorAll("{table} tbody tr")].map(one => one.innerText).join()'
+        await browsed.until(rf"{rows}.replaceAll(/\s+/g, ' ').trim() === 'shoulder 0 0 1 0'")
+        assert await page.locator("button[aria-label='Clear shoulder']").count() == 0
+        await page.click("button[aria-label='Play long']")
+        await browsed.until_state("playing")
 
 
 async def test_why_a_motion_failed_is_seen_until_the_next_one_also_after_a_reload_and_a_sigkill(
