@@ -23,6 +23,7 @@ from .setup import (
     find_servos,
     make_chains,
     raise_all,
+    reached,
     reboot_failed,
     refuse_failed,
     refuse_held,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from .chain import Chain, Servo
     from .family import Family
     from .line import Line
-    from .options import SerialPortOptions
+    from .options import Place, SerialPortOptions
     from .setup import Wish
     from .units import Units
 
@@ -93,6 +94,9 @@ class SerialDriver(Driver):
 
     def _make_limits(self) -> Limits:
         return Limits(self.options, self.actuators, self.family)
+
+    def _find_servos(self) -> list[Servo]:
+        return find_servos(self._buses, self._places, self.options, self.family)
 
     @abstractmethod
     def _make_chain(self, bus: Bus, servos: Sequence[Servo]) -> Chain:
@@ -194,7 +198,7 @@ class SerialDriver(Driver):
             self._buses.append(bus)
             bus.open()
             bus.answer_timeout_s += bus.latency_s()
-        self._servos = find_servos(self._buses, self._places, options, self.family)
+        self._servos = self._find_servos()
         self._chains = make_chains(self._buses, self._places, self._servos, self._make_chain)
         self._feedback.connect(self._buses, self._chains, self._servos)
         self._units = self._make_units()
@@ -318,8 +322,12 @@ class SerialDriver(Driver):
 
     def reboot(self, actuators: Sequence[str]) -> None:
         """Restart servos; raises as `restart` does."""
-        places = [place for place in self._places if place.actuator in actuators]
-        restart(places, self.options, self._buses, self._open_line, self.family)
+        places = self._places_of(actuators)
+        with reached(places, self.options, self._buses, self._open_line, self.family) as bus_of:
+            restart(places, bus_of, self.family)
+
+    def _places_of(self, actuators: Sequence[str]) -> list[Place]:
+        return [place for place in self._places if place.actuator in actuators]
 
     def enable(self) -> None:
         """Set goals to the measured positions, switch torque on; each step is verified.

@@ -10,6 +10,7 @@ from .models import bits_in_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from .chain import Servo
     from .models import Model
     from .protocol import ServoProtocol
 
@@ -20,7 +21,8 @@ class Family:
 
     `driver`: its name in configurations. `tool`: the maker's program that sets servos. `models`: returns all
     known models by number. `error_register`, `errors`: the register that says what is wrong, and its bits in
-    words. `shutdown_register`: the errors at which a servo switches its torque off.
+    words. `shutdown_register`: the errors at which a servo switches its torque off. `meaning`: returns what
+    some errors mean for a servo, and what helps.
     """
 
     driver: str
@@ -30,6 +32,7 @@ class Family:
     error_register: str
     errors: Mapping[int, str]
     shutdown_register: str
+    meaning: Callable[[Servo, int], tuple[str, str]]
 
     @property
     def where(self) -> str:

@@ -26,6 +26,7 @@ from .models import by_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .bus import Bus
     from .family import Family
 
 Direction = Literal[1, -1]
@@ -109,6 +110,10 @@ class Place:
     actuator: str
     bus: int
     servo_id: int
+
+    def where(self, bus: Bus) -> str:
+        """Return what messages name."""
+        return f"{bus.port} servo {self.servo_id} ({self.actuator})"
 
 
 def place_servos(options: SerialOptions, actuators: Sequence[str], family: Family) -> tuple[Place, ...]:

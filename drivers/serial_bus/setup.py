@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -61,7 +61,7 @@ def find_servos(
         raise _not_found(buses, places, missing, family)
     servos, problems = [], []
     for place in places:
-        where = f"{buses[place.bus].port} servo {place.servo_id} ({place.actuator})"
+        where = place.where(buses[place.bus])
         answer = found[place.index]
         model = family.models().get(answer.model_number) if answer else None
         expected = of_actuator(options.models, place.actuator)
@@ -260,50 +260,49 @@ def refuse_failed(chain: Chain, family: Family) -> None:
 
 
 def failed(servo: Servo, bits: int, family: Family) -> DriverError:
-    """Return the error of a servo that has shut down, with how to restart it."""
-    bus = servo.bus
-    return DriverError(
-        servo.where,
-        f"reports {family.in_words(bits)}",
-        "it has switched its torque off and ignores goals",
-        f"remove the cause, then `motiond reboot ROBOT {servo.actuator}`, or, where no daemon has the port, "
-        f"`motiond scan {bus.port} --baud {bus.baud_rate} --reboot {servo.servo_id}`",
-    )
+    """Return the error of a servo that has shut down, with what helps."""
+    return DriverError(servo.where, f"reports {family.in_words(bits)}", *family.meaning(servo, bits))
 
 
 STILL_BOOTING_TRIES = 5
 
 
-def restart(
+@contextmanager
+def reached(
     places: Sequence[Place],
     options: SerialOptions,
     buses: Sequence[Bus],
     open_line: Callable[[str, int], Line],
     family: Family,
-) -> None:
-    """Restart servos, and wait until they answer again.
+) -> Iterator[Mapping[int, Bus]]:
+    """Have the buses of some servos by number; where none are open, as long as the context lasts.
 
-    Raises DriverError if a port cannot be opened, a servo holds, so that it would drop (then none is
-    restarted), or does not answer.
+    Raises DriverError if a port cannot be opened.
     """
     with ExitStack() as stack:
-        used = {place.bus for place in places}
-        ports = {number: options.ports[number] for number in used}
-        bus_of = {
+        ports = {number: options.ports[number] for number in {place.bus for place in places}}
+        yield {
             number: buses[number]
             if buses
             else stack.enter_context(opened(family.protocol, one.port, one.baud_rate, open_line))
             for number, one in ports.items()
         }
-        raise_all(
-            [problem for one in places if (problem := _hindrance(one, bus_of[one.bus], family)) is not None]
-        )
-        for place in places:
-            bus_of[place.bus].reboot(place.servo_id)
-        for bus in list(bus_of.values())[:1]:
-            bus.sleep(BOOT_S)
-        silent = [one for one in places if not bus_of[one.bus].is_there(one.servo_id, STILL_BOOTING_TRIES)]
-        raise_all([_silent(one, bus_of[one.bus]) for one in silent])
+
+
+def restart(places: Sequence[Place], bus_of: Mapping[int, Bus], family: Family) -> None:
+    """Restart servos, and wait until they answer again. `bus_of`: as of `reached`.
+
+    Raises DriverError if a servo holds, so that it would drop (then none is restarted), or does not answer.
+    """
+    raise_all(
+        [problem for one in places if (problem := _hindrance(one, bus_of[one.bus], family)) is not None]
+    )
+    for place in places:
+        bus_of[place.bus].reboot(place.servo_id)
+    for bus in list(bus_of.values())[:1]:
+        bus.sleep(BOOT_S)
+    silent = [one for one in places if not bus_of[one.bus].is_there(one.servo_id, STILL_BOOTING_TRIES)]
+    raise_all([_silent(one, bus_of[one.bus]) for one in silent])
 
 
 def _hindrance(place: Place, bus: Bus, family: Family) -> DriverError | None:
@@ -318,12 +317,8 @@ def _hindrance(place: Place, bus: Bus, family: Family) -> DriverError | None:
     if not torque.decode(bus.read(place.servo_id, torque.address, torque.size), torque.address):
         return None
     hint = "support it, reset and disable the robot, then restart it"
-    return DriverError(_where(place, bus), "its torque is on", "a restart would let it drop", hint)
+    return DriverError(place.where(bus), "its torque is on", "a restart would let it drop", hint)
 
 
 def _silent(place: Place, bus: Bus) -> DriverError:
-    return DriverError(_where(place, bus), "no answer", "", "check its cable, power and id")
-
-
-def _where(place: Place, bus: Bus) -> str:
-    return f"{bus.port} servo {place.servo_id} ({place.actuator})"
+    return DriverError(place.where(bus), "no answer", "", "check its cable, power and id")
