@@ -53,9 +53,9 @@ LONGEST_S = 0.1
 FIRST_S = 0.02
 """The first twist counts as if one of 0 had come so long before."""
 
-UNEVEN = 0.15
-"""Of its speed, or of the twist's: by so much the frame may be faster for a moment where joints, each by its
-own jerk, do not take a step in their velocities in the same time."""
+UNEVEN = 0.1
+"""By so much more than asked the frame may be fast for a moment, where joints, each by its own jerk, do not
+take a step in their velocities in the same time."""
 
 NO_VALUE = 1e-9
 """Of the largest: a singular value that rounding leaves of 0."""
@@ -256,7 +256,8 @@ class TwistMap:
         uneven = (np.linalg.norm(parts, axis=0).sum() - np.linalg.norm(parts.sum(axis=1))) / 2.0
         now = np.linalg.norm(rows @ (self._last[self._leaders] / scales))
         speed = max(float(np.linalg.norm((weights * twist)[self._asked])), float(now))
-        return UNEVEN * speed / max(float(uneven), UNEVEN * speed, NO_VALUE)
+        allowed = speed - float(now) + UNEVEN * speed
+        return allowed / max(float(uneven), allowed, NO_VALUE)
 
     def velocities(self, positions: Floats, twist: Floats) -> JointVelocities:
         """Return the velocities of the joints that may move, whatever they are now.
