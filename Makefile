@@ -168,9 +168,9 @@ $(VENV)/.ready: pyproject.toml
 		{ echo "python3-venv is missing: the virtual environment cannot be made; fix with: apt-get install python3-venv"; exit 1; }
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[hebi,dynamixel,test]' || \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[hebi,dynamixel,feetech,test]' || \
 		{ echo "hebi-py has no wheel for this machine: its tests are skipped"; \
-		  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dynamixel,test]'; }
+		  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dynamixel,feetech,test]'; }
 	@touch $@
 
 clean:

@@ -28,6 +28,7 @@ GROUP = "motiond.drivers"
 OWN = {
     "composite": "motiond.drivers.composite:CompositeDriver",
     "dynamixel": "motiond.drivers.dynamixel:DynamixelDriver",
+    "feetech": "motiond.drivers.feetech:FeetechDriver",
     "hebi": "motiond.drivers.hebi:HebiDriver",
     "sim": "motiond.drivers.sim:SimDriver",
 }

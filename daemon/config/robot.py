@@ -207,7 +207,7 @@ class DriverSettings(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     type: Word
-    """The driver: sim, hebi, dynamixel, composite or another package's; the other keys here are its own."""
+    """The driver: sim, hebi, dynamixel, feetech, composite or another package's; other keys are its own."""
 
     @property
     def options(self) -> dict[str, Any]:

@@ -1,6 +1,20 @@
 """Feetech servos on a serial bus: the STS, SMS and SCS series."""
 
+from .driver import FeetechDriver
 from .models import models_by_name
+from .options import HIGHEST_BAUD_RATE, LOWEST_BAUD_RATE, FeetechOptions
 from .protocol import HIGHEST_ID
+from .scanning import COMMON_BAUD_RATES, reboot, scan, set_id
 
-__all__ = ["HIGHEST_ID", "models_by_name"]
+__all__ = [
+    "COMMON_BAUD_RATES",
+    "HIGHEST_BAUD_RATE",
+    "HIGHEST_ID",
+    "LOWEST_BAUD_RATE",
+    "FeetechDriver",
+    "FeetechOptions",
+    "models_by_name",
+    "reboot",
+    "scan",
+    "set_id",
+]

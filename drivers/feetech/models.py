@@ -65,14 +65,3 @@ def _model(name: str, table: Table, entry: Mapping[str, Any]) -> FeetechModel:
         most_ticks=2 * entry["zero_ticks"] - 1,
         coarse_velocity_rad_s=None if coarse is None else coarse * rad_per_tick,
     )
-
-
-OVERLOAD = 0x20
-ERRORS = {
-    0x01: "a supply voltage beyond its limits",
-    0x02: "an angle sensor error",
-    0x04: "overheating",
-    0x08: "overcurrent",
-    OVERLOAD: "overload",
-}
-"""What the bits of an answer's error byte, and of the register `status`, say."""

@@ -159,7 +159,8 @@ class FeetechProtocol:
     highest_id = HIGHEST_ID
     status_bytes = SHORTEST
     ping_bytes = 0
-    identity = (0, 5)
+    identity: tuple[int, int] | None = (0, 5)
+    alert_mask = 0x7F
     slowest_return_s = 508e-6
     ping = staticmethod(encode_ping)
     read = staticmethod(encode_read)

@@ -157,13 +157,19 @@ class Feedback:
             if self._alert[chain.indexes].any():
                 for servo, bits in failures(chain, self._family):
                     if bits & self.shutdown[servo.index]:
-                        self.torque[servo.index] = 0.0
+                        self._look_at_torque(servo)
                         problems.append(failed(servo, bits, self._family))
                     else:
                         self._notices.append(
                             f"{servo.where}: reports {self._family.in_words(bits)}; it goes on"
                         )
         raise_all(problems)
+
+    def _look_at_torque(self, servo: Servo) -> None:
+        """Find out whether a servo that has failed has its torque still; not known if it does not answer."""
+        item = servo.model.table["torque_enable"]
+        data = servo.bus.glance(servo.servo_id, item.address, item.size)
+        self.torque[servo.index] = np.nan if data is None else item.decode(data, item.address)
 
     def look_at_next(self, *, held: bool) -> None:
         """Read a register of one servo, the next in turn: its torque, or all `watched` where it should hold.

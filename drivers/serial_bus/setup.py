@@ -294,11 +294,20 @@ def restart(places: Sequence[Place], bus_of: Mapping[int, Bus], family: Family) 
 
     Raises DriverError if a servo holds, so that it would drop (then none is restarted), or does not answer.
     """
-    raise_all(
-        [problem for one in places if (problem := _hindrance(one, bus_of[one.bus], family)) is not None]
-    )
+    refuse_held_places(places, bus_of, family)
     for place in places:
         bus_of[place.bus].reboot(place.servo_id)
+    wait_for_boot(places, bus_of)
+
+
+def refuse_held_places(places: Sequence[Place], bus_of: Mapping[int, Bus], family: Family) -> None:
+    """Raise DriverError with all servos that hold, so that they would drop, or that do not answer."""
+    problems = (_hindrance(one, bus_of[one.bus], family) for one in places)
+    raise_all([problem for problem in problems if problem is not None])
+
+
+def wait_for_boot(places: Sequence[Place], bus_of: Mapping[int, Bus]) -> None:
+    """Wait until servos that restart answer again. Raises DriverError with all that do not."""
     for bus in list(bus_of.values())[:1]:
         bus.sleep(BOOT_S)
     silent = [one for one in places if not bus_of[one.bus].is_there(one.servo_id, STILL_BOOTING_TRIES)]

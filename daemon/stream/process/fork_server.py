@@ -21,7 +21,7 @@ from ...ipc.forks import BORN, ENDED, REFUSED, REPORT, REQUEST_BYTES, ForkReques
 from ..locks import TITLE
 
 SERVER_TITLE = "motiond fork server"
-SHARED_DRIVERS = frozenset({"dynamixel", "sim"})
+SHARED_DRIVERS = frozenset({"dynamixel", "feetech", "sim"})
 """What is loaded before a fork; vendors' libraries and plugins may start threads, which no fork copies."""
 
 

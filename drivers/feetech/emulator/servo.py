@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..models import ERRORS, OVERLOAD
+from ..errors import ANGLE_SENSOR, ERRORS, HEAT, OVERLOAD, VOLTAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,6 @@ CENTRE_HERE = 128
 """Written to `torque_enable`, it makes the position where the servo is its centre."""
 FINE_VELOCITY, ZERO_IS_FASTEST, COUNTS_TURNS = 0x04, 0x08, 0x10
 """Bits of `phase`."""
-VOLTAGE, SENSOR, TEMPERATURE = 0x01, 0x02, 0x04
 LAG_S = 0.02
 NEAR_TICKS = 1e-3
 BOOT_S = 0.2
@@ -219,7 +218,7 @@ class EmulatedServo:
             self.get("min_voltage_limit") <= self.get("present_voltage") <= self.get("max_voltage_limit")
         )
         hot = self.get("present_temperature") > self.get("temperature_limit")
-        status = self._latched | self.broken | (0 if voltage else VOLTAGE) | (TEMPERATURE if hot else 0)
+        status = self._latched | self.broken | (0 if voltage else VOLTAGE) | (HEAT if hot else 0)
         self.set("status", status)
         if status & self.get("unloading_condition") & ~OVERLOAD:
             self.set("torque_enable", 0)
@@ -259,7 +258,7 @@ class EmulatedServo:
         return unit / self.model.rad_per_tick
 
     def _report(self) -> None:
-        if self.broken & SENSOR:
+        if self.broken & ANGLE_SENSOR:
             return
         self.set("present_velocity", round(self.velocity_ticks_s / self._velocity_unit_ticks_s()))
         self.set("present_position", round(self.position_ticks))

@@ -9,7 +9,8 @@ import pytest
 from motiond.drivers.feetech import protocol
 from motiond.drivers.feetech.emulator.chain import EmulatedChain
 from motiond.drivers.feetech.emulator.servo import BOOT_S, EmulatedServo
-from motiond.drivers.feetech.models import OVERLOAD, models_by_name
+from motiond.drivers.feetech.errors import OVERLOAD
+from motiond.drivers.feetech.models import models_by_name
 
 if TYPE_CHECKING:
     from motiond.drivers.testing.rig import Clock

@@ -1,0 +1,250 @@
+"""What is refused, set and cleared in servos before they hold."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..base import DriverConfigError, DriverError
+from ..serial_bus.chain import Servo
+from ..serial_bus.options import of_actuator
+from ..serial_bus.setup import Wish, common_wishes, failed, profile_and_gains, raise_all
+from .calibration import load_calibration
+from .family import FEETECH
+from .models import models
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from ..serial_bus.bus import Bus
+    from ..serial_bus.chain import Chain
+    from ..serial_bus.models import Model
+    from ..serial_bus.options import Place
+    from .calibration import Calibrated
+    from .options import FeetechOptions
+
+POSITION_MODE = 0
+ALL_STATUS = 1
+FINE_VELOCITY, ZERO_IS_FASTEST, COUNTS_TURNS = 0x04, 0x08, 0x10
+"""Bits of the register `phase`."""
+FULL_TORQUE = 1000
+_NEEDED = {
+    "homing_offset_ticks": "homing_offset",
+    "profile_acceleration_rad_s2": "profile_acceleration",
+    "torque_limit": "torque_limit",
+}
+"""The registers that options need, which not all series have."""
+
+
+def calibrated(options: FeetechOptions, places: Sequence[Place]) -> Mapping[str, Calibrated]:
+    """Return what the calibration file says of each actuator; nothing without a file.
+
+    Raises DriverConfigError if it cannot be read, or is of other servos.
+    """
+    path = options.calibration
+    if path is None:
+        return {}
+    found = load_calibration(path, [place.actuator for place in places])
+    wrong = [place for place in places if found[place.actuator].servo_id != place.servo_id]
+    if wrong:
+        lines = [
+            f"{path}: '{one.actuator}' is servo {found[one.actuator].servo_id}; "
+            f"`ids` says {one.servo_id}; correct one of them"
+            for one in wrong
+        ]
+        raise DriverConfigError(str(path), "\n".join(lines).removeprefix(f"{path}: "))
+    return found
+
+
+def with_calibration(options: FeetechOptions, found: Mapping[str, Calibrated]) -> FeetechOptions:
+    """Return options as they are with a calibration; what they set for an actuator goes before it."""
+    if not found:
+        return options
+
+    def merged(option: str, of_file: str) -> dict[str, object]:
+        own = {name: of_actuator(getattr(options, option), name) for name in found}
+        return {
+            name: getattr(one, of_file) if own[name] is None else own[name] for name, one in found.items()
+        }
+
+    turned = {name: -1 if one.is_inverted else 1 for name, one in found.items()}
+    return options.model_copy(
+        update={
+            "direction": {
+                name: sign * (-1 if of_actuator(options.direction, name) == -1 else 1)
+                for name, sign in turned.items()
+            },
+            "zero_ticks": merged("zero_ticks", "zero_ticks"),
+            "homing_offset_ticks": merged("homing_offset_ticks", "homing_offset"),
+        }
+    )
+
+
+def find_units(servo: Servo) -> Model:
+    """Return a servo's model with the unit of velocity that its register `phase` says."""
+    model = models()[servo.model.number]
+    if model.coarse_velocity_rad_s is None or _value(servo, "phase") & FINE_VELOCITY:
+        return model
+    return replace(model, velocity_unit_rad_s=model.coarse_velocity_rad_s)
+
+
+@contextmanager
+def unlocked(chain: Chain, ids: Collection[int]) -> Iterator[None]:
+    """Have the lasting settings of some servos unlocked as long as the context lasts."""
+    chain.set("lock", dict.fromkeys(ids, 0))
+    try:
+        yield
+    finally:
+        chain.write("lock", dict.fromkeys(ids, 1))
+
+
+def lock(place: Place, bus: Bus, value: int) -> int:
+    """Lock or unlock a servo's lasting settings; return what it was before, 1 where it does not answer."""
+    try:
+        servo = _servo(place, bus)
+        before = _value(servo, "lock")
+        _write(servo, "lock", value)
+    except DriverError:
+        return 1
+    return before
+
+
+def refused(chain: Chain, options: FeetechOptions, found: Mapping[str, Calibrated]) -> Iterator[DriverError]:
+    """Yield what keeps servos from being driven, and is not to be corrected."""
+    for servo, level in zip(chain.servos, chain.get("status_return_level"), strict=True):
+        if level < ALL_STATUS:
+            yield DriverError(
+                servo.where,
+                f"answers only some instructions (status return level {level})",
+                "its settings cannot be verified",
+                f"set it to {ALL_STATUS} with {FEETECH.tool}",
+            )
+    for servo in chain.servos:
+        for option, register in _NEEDED.items():
+            if of_actuator(getattr(options, option), servo.actuator) and register not in chain.table:
+                reason = f"a {servo.model.name} has no such register"
+                yield DriverError(servo.where, f"takes no `{option}`", reason, "leave it out")
+    ends = chain.get("min_position_limit"), chain.get("max_position_limit")
+    for servo, lowest, highest in zip(chain.servos, *ends, strict=True):
+        if lowest >= highest and servo.actuator not in found:
+            yield DriverError(
+                servo.where,
+                f"has no position limits ({lowest} to {highest}), so that it turns without end",
+                "its turns are lost with its power",
+                f"set them with {FEETECH.tool}, or by `calibration` with `write_eeprom`",
+            )
+
+
+def wishes(chain: Chain, options: FeetechOptions, found: Mapping[str, Calibrated]) -> Iterator[Wish]:
+    """Yield lasting settings that are not as configured. `options`: with the calibration."""
+    delays = chain.get("return_delay")
+    modes, phases, offsets = (_of_all(chain, name) for name in ("operating_mode", "phase", "homing_offset"))
+    lowest, highest = chain.get("min_position_limit"), chain.get("max_position_limit")
+    for at, servo in enumerate(chain.servos):
+        if modes[at] != POSITION_MODE:
+            text = f"is in mode {modes[at]}, and must be in the position mode"
+            yield Wish(servo, "operating_mode", POSITION_MODE, text)
+        if "operating_mode" in chain.table and phases[at] & COUNTS_TURNS:
+            text = "counts turns (phase, bit 4), which it loses with its power"
+            yield Wish(servo, "phase", phases[at] & ~COUNTS_TURNS, text)
+        own = (
+            options
+            if "homing_offset" in chain.table
+            else options.model_copy(update={"homing_offset_ticks": None})
+        )
+        yield from common_wishes(servo, offsets[at], delays[at], own)
+        if (one := found.get(servo.actuator)) is not None:
+            yield from _range_wish(servo, "min_position_limit", "lower", lowest[at], one.range_min)
+            yield from _range_wish(servo, "max_position_limit", "upper", highest[at], one.range_max)
+
+
+def _of_all(chain: Chain, register: str) -> list[int]:
+    """Return a register of all servos; 0 where the series has none."""
+    return chain.get(register) if register in chain.table else [0] * len(chain.ids)
+
+
+def _range_wish(servo: Servo, register: str, end: str, stands: int, wanted: int) -> Iterator[Wish]:
+    if stands != wanted:
+        text = f"its {end} position limit is {stands}, and {wanted} is configured"
+        yield Wish(servo, register, wanted, text)
+
+
+def settings(chain: Chain, options: FeetechOptions) -> Mapping[str, Mapping[int, int]]:
+    """Return what is written with each enable, by register and id; locked first, so that nothing is saved."""
+    found: dict[str, Mapping[int, int]] = {"lock": dict.fromkeys(chain.ids, 1)}
+    found.update(profile_and_gains(chain, options))
+    found["profile_velocity"] = dict(_velocities(chain, found["profile_velocity"]))
+    limits = {one.servo_id: of_actuator(options.torque_limit, one.actuator) for one in chain.servos}
+    found["torque_limit"] = {
+        one: round(limit * FULL_TORQUE) for one, limit in limits.items() if isinstance(limit, float)
+    }
+    return found
+
+
+def _velocities(chain: Chain, configured: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """Yield the velocity of each servo; for none, 0 or the highest, by what the servo takes 0 for."""
+    phases, highest = chain.get("phase"), _of_all(chain, "velocity_limit")
+    for servo, phase, most in zip(chain.servos, phases, highest, strict=True):
+        units = configured[servo.servo_id]
+        if units or phase & ZERO_IS_FASTEST:
+            yield servo.servo_id, units
+        elif most:
+            yield servo.servo_id, round(most * velocity_limit_units(servo))
+
+
+def velocity_limit_units(servo: Servo) -> float:
+    """Return one unit of the register `velocity_limit` in units of velocity."""
+    coarse = models()[servo.model.number].coarse_velocity_rad_s
+    return 1.0 if coarse is None else coarse / servo.model.velocity_unit_rad_s
+
+
+def clear_errors(places: Sequence[Place], bus_of: Mapping[int, Bus]) -> Mapping[int, int]:
+    """End errors that servos keep; one that holds is held where it is, from then on with all its torque.
+
+    Returns the goals, in ticks, of those that hold, by the actuators' indexes. Raises DriverError if servos
+    do not answer, or keep their errors; with all of them.
+    """
+    goals, problems = {}, []
+    for place in places:
+        try:
+            goal = _clear(place, bus_of[place.bus])
+        except DriverError as error:
+            problems.append(error)
+            continue
+        if goal is not None:
+            goals[place.index] = goal
+    raise_all(problems)
+    return goals
+
+
+def _clear(place: Place, bus: Bus) -> int | None:
+    servo = _servo(place, bus)
+    torque, goal = _value(servo, "torque_enable"), None
+    if torque:
+        goal = _value(servo, "present_position")
+        _write(servo, "goal_position", goal)
+    _write(servo, "torque_enable", torque)
+    bits = _value(servo, FEETECH.error_register)
+    if bits & _value(servo, FEETECH.shutdown_register):
+        raise failed(servo, bits, FEETECH)
+    return goal
+
+
+def _servo(place: Place, bus: Bus) -> Servo:
+    where = place.where(bus)
+    found = bus.ping(place.servo_id)
+    model = FEETECH.models().get(found.model_number) if found else None
+    if found is None or model is None:
+        raise DriverError(where, "no answer", "", "check its cable, power and id")
+    return Servo(place.index, place.actuator, where, place.servo_id, model, found.firmware, bus)
+
+
+def _value(servo: Servo, register: str) -> int:
+    item = servo.model.table[register]
+    return item.decode(servo.bus.read(servo.servo_id, item.address, item.size), item.address)
+
+
+def _write(servo: Servo, register: str, value: int) -> None:
+    item = servo.model.table[register]
+    servo.bus.write(servo.servo_id, item.address, item.encode(value))

@@ -1,0 +1,94 @@
+"""What a look for servos finds on a port, and how one gets another id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from motiond.drivers.base import DriverError
+from motiond.drivers.feetech.emulator.chain import EmulatedChain
+from motiond.drivers.feetech.scanning import scan, set_id
+from tests.drivers.dynamixel.memory_port import MemoryPort
+from tests.drivers.errors import message_of
+from tests.drivers.feetech.bench import servo
+
+if TYPE_CHECKING:
+    from motiond.drivers.feetech.emulator.servo import EmulatedServo
+    from motiond.drivers.testing.rig import Clock
+
+RATE = 1_000_000
+
+
+def _port(clock: Clock, *servos: EmulatedServo) -> MemoryPort:
+    chain: Any = EmulatedChain(list(servos), clock)
+    return MemoryPort(chain, clock)
+
+
+def _set_id(port: MemoryPort, old: int, new: int) -> None:
+    set_id(port.path, RATE, old, new, port.open)
+
+
+def test_finds_servos_of_all_series_and_what_they_report(clock: Clock) -> None:
+    one, other = servo(1, ticks=1000), servo(253, "SCS0009", ticks=1000, torque_enable=1)
+    one.fail(0x28)
+    found = scan((port := _port(clock, one, other)).path, [], port.open)
+    assert [(each.servo_id, each.model, each.firmware, each.torque) for each in found] == [
+        (1, "STS3215", "3.10", False),
+        (253, "SCS0009", "3.10", True),
+    ]
+    assert [(each.position_ticks, each.voltage_v, each.temperature_c) for each in found] == [
+        (1000, 7.4, 30)
+    ] * 2
+    assert [each.hardware_error for each in found] == ["overcurrent and overload", ""]
+    assert found[1].position_rad == pytest.approx((1000 - 512) * 0.005113269)
+
+
+def test_looks_at_all_ids_in_a_few_seconds(clock: Clock) -> None:
+    port = _port(clock, servo(1))
+    begun_s = clock()
+    scan(port.path, [RATE], port.open)
+    assert clock() - begun_s < 7.0
+
+
+def test_another_id_lasts(clock: Clock) -> None:
+    one = servo(1)
+    _set_id(_port(clock, one, servo(2)), 1, 6)
+    one.restart()
+    assert (one.servo_id, one.get("lock")) == (6, 1)
+
+
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        (2, "another servo has the id 2; two servos with one id are not understood; choose a free one"),
+        (1, "cannot have the id 1; choose another one, from 0 to 253"),
+        (254, "cannot have the id 254; choose another one, from 0 to 253"),
+    ],
+)
+def test_an_id_that_is_not_free_is_refused(clock: Clock, new: int, message: str) -> None:
+    port = _port(clock, one := servo(1), servo(2))
+    assert message_of(DriverError, _set_id, port, 1, new) == f"{port.path} servo 1: {message}"
+    assert one.servo_id == 1
+
+
+def test_an_id_that_several_servos_have_is_refused(clock: Clock) -> None:
+    port = _port(clock, servo(1, ticks=1000), servo(1, ticks=2900))
+    assert message_of(DriverError, _set_id, port, 1, 2) == (
+        f"{port.path} servo 1: its answers are damaged; several servos may have this id; "
+        "connect one of them alone"
+    )
+
+
+def test_an_id_that_no_servo_has_is_refused(clock: Clock) -> None:
+    port = _port(clock, servo(2))
+    assert message_of(DriverError, _set_id, port, 1, 3) == (
+        f"{port.path} servo 1: no answer; check its cable, power, id and baud rate"
+    )
+
+
+def test_a_servo_that_holds_keeps_its_id(clock: Clock) -> None:
+    port = _port(clock, servo(1, torque_enable=1))
+    assert message_of(DriverError, _set_id, port, 1, 3) == (
+        f"{port.path} servo 1: its torque is on; switch it off, then set the id"
+    )
