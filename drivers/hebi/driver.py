@@ -138,6 +138,7 @@ class HebiDriver(Driver):
                 timeout_s=self._setup.feedback_timeout_s,
                 now=self.now,
                 notices=self.notices,
+                errors=self.errors,
             )
             self._prepare(hebi, self._group, settings)
         except BaseException:

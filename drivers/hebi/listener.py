@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable, Sequence
 
-    from ..base import ActuatorState, Booleans, Floats
+    from ..base import ActuatorState, Booleans, ErrorCounts, Floats
     from .lookup import HebiGroup, Module
 
 TRIES = 3
@@ -26,7 +26,8 @@ class Listener:
     """The feedback of one group while it is open.
 
     `measured` (modules,): last positions in rad; NaN where none ever came. `received_s` (modules,): monotonic
-    times at which they came. `lost` (modules,): modules that are lost.
+    times at which they came. `lost` (modules,): modules that are lost. `errors`: counts how often an
+    actuator, one of the first modules, fell silent, or reported an m-stop or heat.
     """
 
     def __init__(
@@ -39,8 +40,10 @@ class Listener:
         timeout_s: float,
         now: Callable[[], float],
         notices: deque[str],
+        errors: ErrorCounts,
     ) -> None:
         count = len(modules)
+        self._errors, self._actuators = errors, slice(len(errors.missed))
         self._group, self._alone, self._modules = group, tuple(alone), modules
         self._timeout_s, self._now, self._notices = timeout_s, now, notices
         self._feedback, self._answer = hebi.GroupFeedback(count), hebi.GroupFeedback(1)
@@ -81,7 +84,10 @@ class Listener:
             np.copyto(self.measured, self._taken, where=known)
             np.copyto(self.received_s, self._now(), where=known)
         if self.seen.flags_changed():
+            had_failed = self.flags.stopped | self.flags.hot
             self._notices.extend(self.flags.update(self.seen.flags()))
+            fails = (self.flags.stopped | self.flags.hot) & ~had_failed
+            self._errors.reported += fails[self._actuators]
         return True
 
     def fill(self, state: ActuatorState) -> bool:
@@ -110,6 +116,7 @@ class Listener:
             back = self.lost & ~silent
             if back.any():
                 self._notices.append(f"{named(self._modules, back)}: reports again; enable to take hold")
+            self._errors.missed += (silent & ~self._silent)[self._actuators]
             self._silent, self.lost = silent, self._narrowed(silent)
             self._any_lost = bool(self.lost.any())
         if not self._any_lost:

@@ -73,6 +73,27 @@ def test_a_module_that_comes_back_stays_where_it_sank_until_it_is_enabled(arm: A
     assert arm.positions == pytest.approx([0.4, 0.4])
 
 
+def test_counts_how_often_a_module_fell_silent_or_reported_an_error(arm: Arm) -> None:
+    arm.elbow.lost = True
+    arm.fails(CommunicationLost)
+    arm.halt(5)
+    arm.elbow.lost = False
+    arm.halt(5)
+    for state in (0, 1, 0):
+        arm.base.mstop_state = state
+        arm.halt(3)
+    errors = arm.driver.errors
+    assert errors.missed.tolist() == [0, 1]
+    assert errors.reported.tolist() == [2, 0]
+
+
+def test_errors_of_modules_are_neither_cleared_nor_do_modules_restart(arm: Arm) -> None:
+    assert message_of(DriverError, arm.driver.clear, ["elbow"]) == (
+        "HebiDriver: cannot clear errors of elbow; its actuators take no such command; "
+        "switch their power off and on"
+    )
+
+
 def test_does_not_take_hold_while_a_module_is_lost(arm: Arm) -> None:
     arm.driver.disable()
     arm.elbow.lost = True
