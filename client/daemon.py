@@ -629,6 +629,14 @@ class Robot:
         """Leave the emergency stop or a fault."""
         return await self.request("reset")
 
+    async def reboot_servos(self, *servos: str) -> dict[str, Any]:
+        """Restart servos, by their joints or actuators; refused while the robot holds."""
+        return await self.request("servo/reboot", servos=servos)
+
+    async def clear_servos(self, *servos: str) -> dict[str, Any]:
+        """Clear errors that servos keep, without a restart; as `reboot_servos`."""
+        return await self.request("servo/clear", servos=servos)
+
     async def status(self) -> dict[str, Any]:
         """Return what the robot does now, as it answers."""
         return await self.request("status")

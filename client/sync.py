@@ -215,6 +215,14 @@ class Robot:
         """Leave the emergency stop or a fault."""
         return self.request("reset")
 
+    def reboot_servos(self, *servos: str) -> dict[str, Any]:
+        """Restart servos, by their joints or actuators; refused while the robot holds."""
+        return self.request("servo/reboot", servos=servos)
+
+    def clear_servos(self, *servos: str) -> dict[str, Any]:
+        """Clear errors that servos keep, without a restart; as `reboot_servos`."""
+        return self.request("servo/clear", servos=servos)
+
     def enable(self) -> dict[str, Any]:
         """Switch torque on, holding where the joints are."""
         return self.request("enable")

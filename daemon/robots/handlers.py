@@ -38,6 +38,7 @@ from ..ipc.states import HALTED, ResultCode, State
 from ..planning import PlaybackError
 from .following import FollowRequests
 from .motions import RecordedMotions, Sequences, Uploads
+from .robot import ANSWER_TIMEOUT_S
 from .session import POSE_RATE_HZ, FollowGoal, MotionGoal, new_goal, refuse_speed
 from .teaching import TeachingRequests
 
@@ -493,14 +494,16 @@ class RequestHandlers:
         session.refuse_unless_loose(problem)
         command = messages.Recover(actuators, by)
         recovery = session.expect_recovery(command, problem)
+        until_s = asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S
         robot.stream.recover(command)
         try:
             await robot.settled(recovery)
         finally:
             robot.stream.forget_recovery()
         if session.state is State.OFFLINE:  # its driver is opened next
-            with suppress(RequestError):  # that takes longer, and is reported
-                await robot.settled(session.expect_opening())
+            with suppress(RequestError, TimeoutError):  # that may take longer, and is reported
+                async with asyncio.timeout_at(until_s):
+                    await robot.settled(session.expect_opening())
         return {"actuators": actuators, "state": session.state, "message": session.message}
 
     def _unopened_driver(self) -> Driver:

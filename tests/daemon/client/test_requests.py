@@ -182,6 +182,14 @@ async def test_any_number_of_requests_is_asked_in_turn_and_a_stop_before_all() -
     assert daemon.transport.most == MOST_AT_ONCE + 1
 
 
+async def test_servos_are_restarted_and_their_errors_cleared_by_name() -> None:
+    async with Client() as daemon:
+        await daemon.robot("arm").reboot_servos("elbow", "wrist")
+        await daemon.robot("arm").clear_servos("elbow")
+    sent = [(verb, payload["servos"]) for verb, payload in daemon.transport.requests]
+    assert sent == [("servo/reboot", ("elbow", "wrist")), ("servo/clear", ("elbow",))]
+
+
 NO_NUMBER = "a number is NaN or infinite, or a text is no Unicode; correct it"
 
 
