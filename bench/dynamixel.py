@@ -27,10 +27,10 @@ from motiond.drivers.dynamixel.capacity import feedback_exchange
 from motiond.drivers.dynamixel.chain import FULL, SHORT
 from motiond.drivers.dynamixel.driver import DynamixelDriver
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
-from motiond.drivers.dynamixel.emulator.pty import EmulatedWire
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
 from motiond.drivers.dynamixel.options import DynamixelOptions
+from motiond.drivers.serial_bus.emulator import EmulatedWire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

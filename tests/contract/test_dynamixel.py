@@ -13,7 +13,7 @@ from motiond.drivers.dynamixel.models import models_by_name
 from motiond.drivers.dynamixel.options import DynamixelOptions
 from motiond.drivers.testing.contract import DriverContract
 from motiond.drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
-from tests.drivers.dynamixel.memory_port import MemoryPort
+from tests.drivers.serial_bus.memory_port import MemoryPort
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ from motiond.drivers.dynamixel.models import models_by_name
 from motiond.drivers.testing.rig import Clock
 from tests.daemon.rig import JOINTS, Rig, ask, refused, sweep, write_seq
 from tests.drivers.dynamixel.memory_driver import MemoryDynamixel
-from tests.drivers.dynamixel.memory_port import MemoryPort
+from tests.drivers.serial_bus.memory_port import MemoryPort
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,7 +1,7 @@
 """An emulated bus of DYNAMIXEL servos, for tests and for trying out without hardware."""
 
+from ...serial_bus.emulator import EmulatedPort, EmulatedWire
 from .chain import EmulatedChain
-from .pty import EmulatedPort, EmulatedWire
 from .servo import EmulatedServo
 
 __all__ = ["EmulatedChain", "EmulatedPort", "EmulatedServo", "EmulatedWire"]

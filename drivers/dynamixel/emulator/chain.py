@@ -1,16 +1,15 @@
 """An emulated bus: what a daisy chain of servos answers, byte for byte.
 
 The chain answers the instructions that the driver sends, as in Protocol 2.0, by the time at which they
-arrive; answers may be lost or garbled on request. It knows no port and no thread: `pty` puts a chain behind a
-pseudo-terminal.
+arrive.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ...serial_bus.emulator import EmulatedBus, Reply
 from ..protocol import (
     BROADCAST_ID,
     HEADER,
@@ -22,51 +21,30 @@ from ..protocol import (
     fast_answer_length,
     take_packet,
 )
+from .servo import EmulatedServo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-    from .servo import EmulatedServo
 
 RETURN_DELAY_UNIT_S = 2e-6
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What comes back for one instruction packet, and how long the servos wait before it."""
-
-    frame: bytes
-    delay_s: float
-
-
 @dataclass(slots=True)
-class EmulatedChain:
+class EmulatedChain(EmulatedBus[EmulatedServo]):
     """Servos that share a bus."""
 
-    servos: list[EmulatedServo]
-    now: Callable[[], float]
-    faults: deque[Callable[[bytes], bytes]] = field(default_factory=deque)
     _now_s: float = field(default=0.0, init=False)
 
-    def lose_next(self, count: int = 1) -> None:
-        """Lose the next `count` replies."""
-        self.faults.extend([lambda _: b""] * count)
-
-    def garble_next(self, count: int = 1) -> None:
-        """Invert a bit in each of the next `count` replies."""
-        self.faults.extend([_invert_a_bit] * count)
-
-    def feed(self, received: bytearray) -> Iterator[Reply]:
+    def answer(self, received: bytearray) -> Iterator[Reply]:
         """Take packets out of what was received, and yield a reply for each that is answered."""
         while (packet := take_packet(received)) is not None:
             self._now_s = self.now()
             for servo in self.servos:
                 servo.receive(self._now_s)
             reply = None if packet.instruction == Instruction.STATUS else self._answer(packet)
-            if reply is None or not reply.frame:
-                continue
-            fault = self.faults.popleft() if self.faults else None
-            yield Reply(fault(reply.frame), reply.delay_s) if fault else reply
+            if reply is not None and reply.frame:
+                yield reply
 
     def _answer(self, packet: Packet) -> Reply | None:
         match packet.instruction:
@@ -146,10 +124,6 @@ def _one_by_one(answers: Iterable[tuple[EmulatedServo, bytes]]) -> Reply:
 
 def _introduction(servo: EmulatedServo) -> bytes:
     return bytes(servo.memory[0:2]) + bytes([servo.get("firmware")])
-
-
-def _invert_a_bit(frame: bytes) -> bytes:
-    return frame[:-3] + bytes([frame[-3] ^ 0x10]) + frame[-2:]
 
 
 def _span(parameters: bytes) -> tuple[int, int]:

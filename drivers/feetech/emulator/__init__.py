@@ -1,6 +1,7 @@
 """An emulated bus of Feetech servos, for tests and for trying out without hardware."""
 
+from ...serial_bus.emulator import EmulatedPort, EmulatedWire
 from .chain import EmulatedChain
 from .servo import EmulatedServo
 
-__all__ = ["EmulatedChain", "EmulatedServo"]
+__all__ = ["EmulatedChain", "EmulatedPort", "EmulatedServo", "EmulatedWire"]

@@ -1,25 +1,24 @@
 """An emulated bus: what a daisy chain of servos answers, byte for byte.
 
-The chain answers the instructions that the driver sends, by the time at which they arrive; answers may be
-lost or garbled on request. It knows no port and no thread.
+The chain answers the instructions that the driver sends, by the time at which they arrive.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import groupby
 from operator import and_
 from typing import TYPE_CHECKING
 
+from ...serial_bus.emulator import EmulatedBus, Reply
 from ..protocol import BROADCAST_ID, Instruction, encode_status, take_packet
+from .servo import EmulatedServo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from ..protocol import Packet
-    from .servo import EmulatedServo
 
 RETURN_DELAY_UNIT_S = 2e-6
 SPAN = 2
@@ -27,32 +26,13 @@ SPAN = 2
 MOST_DATA = 253
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What comes back from one servo, and how long it waits before it."""
-
-    frame: bytes
-    delay_s: float
-
-
 @dataclass(slots=True)
-class EmulatedChain:
+class EmulatedChain(EmulatedBus[EmulatedServo]):
     """Servos that share a bus."""
 
-    servos: list[EmulatedServo]
-    now: Callable[[], float]
-    faults: deque[Callable[[bytes], bytes]] = field(default_factory=deque)
     _now_s: float = field(default=0.0, init=False)
 
-    def lose_next(self, count: int = 1) -> None:
-        """Lose the next `count` answers."""
-        self.faults.extend([lambda _: b""] * count)
-
-    def garble_next(self, count: int = 1) -> None:
-        """Invert a bit in each of the next `count` answers."""
-        self.faults.extend([_invert_a_bit] * count)
-
-    def feed(self, received: bytearray) -> Iterator[Reply]:
+    def answer(self, received: bytearray) -> Iterator[Reply]:
         """Take packets out of what was received, and yield each servo's answer.
 
         Servos with one id answer at once, which damages what they say, unless it is the same.
@@ -62,8 +42,6 @@ class EmulatedChain:
             for _, answers in groupby(self._answers(packet), lambda answer: answer[0].servo_id):
                 servos, data = zip(*answers, strict=True)
                 frame = _together(map(_status, servos, data))
-                if self.faults:
-                    frame = self.faults.popleft()(frame)
                 yield Reply(frame, servos[0].get("return_delay") * RETURN_DELAY_UNIT_S)
 
     def _answers(self, packet: Packet) -> Iterator[tuple[EmulatedServo, bytes]]:
@@ -134,7 +112,3 @@ def _obey(servo: EmulatedServo, packet: Packet) -> bytes | None:
 def _read(servo: EmulatedServo, parameters: bytes) -> bytes:
     address, length = parameters[:SPAN]
     return bytes(servo.memory[address : address + min(length, MOST_DATA)])
-
-
-def _invert_a_bit(frame: bytes) -> bytes:
-    return frame[:-1] + bytes([frame[-1] ^ 0x10])

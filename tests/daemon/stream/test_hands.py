@@ -22,7 +22,7 @@ from motiond.drivers.options import check
 from motiond.drivers.registry import make_driver
 from motiond.drivers.weights import Gravity, Weights
 from tests.daemon.stream.test_loop import JOINTS, UNLIMITED, WAYS, Bench, setup_of
-from tests.drivers.dynamixel.memory_port import MemoryPort
+from tests.drivers.serial_bus.memory_port import MemoryPort
 
 if TYPE_CHECKING:
     from collections.abc import Callable

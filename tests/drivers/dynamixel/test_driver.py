@@ -26,8 +26,8 @@ from motiond.drivers.registry import make_driver
 from motiond.drivers.serial_bus.bus import Bus
 from motiond.drivers.testing.rig import Clock
 from tests.drivers.dynamixel.bench import XM430, Bench, servo
-from tests.drivers.dynamixel.memory_port import MemoryPort
 from tests.drivers.errors import message_of
+from tests.drivers.serial_bus.memory_port import MemoryPort
 from tests.tables import table
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from motiond.drivers.serial_bus.bus import TRIES
 from motiond.drivers.serial_bus.scanning import ANSWER_TIMEOUT_S
 from motiond.drivers.testing.rig import Clock
 from tests.drivers.dynamixel.bench import servo
-from tests.drivers.dynamixel.line_contract import LineContract
-from tests.drivers.dynamixel.memory_port import MemoryPort
+from tests.drivers.serial_bus.line_contract import LineContract
+from tests.drivers.serial_bus.memory_port import MemoryPort
 
 
 class TestMemoryPort(LineContract):

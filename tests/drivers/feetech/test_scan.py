@@ -9,9 +9,9 @@ import pytest
 from motiond.drivers.base import DriverError
 from motiond.drivers.feetech.emulator.chain import EmulatedChain
 from motiond.drivers.feetech.scanning import scan, set_id
-from tests.drivers.dynamixel.memory_port import MemoryPort
 from tests.drivers.errors import message_of
 from tests.drivers.feetech.bench import servo
+from tests.drivers.serial_bus.memory_port import MemoryPort
 
 if TYPE_CHECKING:
     from motiond.drivers.feetech.emulator.servo import EmulatedServo

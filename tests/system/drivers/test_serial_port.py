@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
-from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
 from motiond.drivers.dynamixel.protocol import encode_read
+from motiond.drivers.serial_bus.emulator import EmulatedPort
 from motiond.drivers.serial_bus.line import SerialLine
 from tests.drivers.dynamixel.bench import servo
-from tests.drivers.dynamixel.line_contract import LineContract
+from tests.drivers.serial_bus.line_contract import LineContract
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import pytest
 from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.stream.locks import DeviceLocks
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
-from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
+from motiond.drivers.serial_bus.emulator import EmulatedPort
 from tests.daemon.programs import MOTIOND, run_here
 from tests.daemon.rig import JOINTS, Rig, ask, sweep, write_seq
 from tests.daemon.test_serial_servos import OVERLOAD, RATE_HZ

@@ -14,9 +14,9 @@ import tty
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Any, Self
 
-    from .chain import EmulatedChain
+    from .bus import EmulatedBus
 
 BITS_A_BYTE = 10
 _CHUNK = 4096
@@ -25,7 +25,7 @@ _CHUNK = 4096
 class EmulatedWire:
     """Servos that are reached through a descriptor, served by a thread of its own until `close`."""
 
-    def __init__(self, chain: EmulatedChain, descriptor: int, baud_rate: int | None = None) -> None:
+    def __init__(self, chain: EmulatedBus[Any], descriptor: int, baud_rate: int | None = None) -> None:
         self.chain = chain
         self.lock = threading.Lock()
         self._byte_s = BITS_A_BYTE / baud_rate if baud_rate else 0.0
@@ -77,7 +77,7 @@ class EmulatedWire:
 class EmulatedPort(EmulatedWire):
     """A pseudo-terminal with servos behind it."""
 
-    def __init__(self, chain: EmulatedChain, baud_rate: int | None = None) -> None:
+    def __init__(self, chain: EmulatedBus[Any], baud_rate: int | None = None) -> None:
         master, self._slave = os.openpty()
         tty.setraw(self._slave)
         self.path = os.ttyname(self._slave)

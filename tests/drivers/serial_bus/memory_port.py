@@ -8,12 +8,12 @@ from __future__ import annotations
 import errno
 import os
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
+    from motiond.drivers.serial_bus.emulator import EmulatedBus
     from motiond.drivers.serial_bus.line import Line
     from motiond.drivers.testing.rig import Clock
 
@@ -25,7 +25,7 @@ class MemoryPort:
     way. `is_plugged_in`: whether the port is there. `line`: of the program that has it open.
     """
 
-    def __init__(self, chain: EmulatedChain, clock: Clock, path: str = "/dev/ttyMEM0") -> None:
+    def __init__(self, chain: EmulatedBus[Any], clock: Clock, path: str = "/dev/ttyMEM0") -> None:
         self.chain = chain
         self.clock = clock
         self.path = path
