@@ -517,15 +517,14 @@ class Driver(ABC):
         raise DriverConfigError(type(self).__name__, problem, reason, hint)
 
     def clear(self, actuators: Sequence[str]) -> None:
-        """Clear errors that actuators keep, without a restart; their torque is off then.
+        """Clear errors that actuators keep, without a restart; none moves, and one that holds goes on so.
 
         Called at rest, also while the driver is not open; it then opens what it needs, and closes that.
 
         Raises
         ------
         DriverError
-            If one of them carries a load, so that it would drop, does not answer, or keeps its error; in the
-            first case none is cleared.
+            If one of them would drop by it (then none is cleared), does not answer, or keeps its error.
         """
         self.refuse_clear(actuators)
 

@@ -358,9 +358,11 @@ class Robot:
     def _note_recovery(self, notice: messages.Recovered) -> None:
         self.session.note_recovery(notice)
         if not notice.error:
-            done = "restarted" if notice.by == "reboot" else "errors cleared"
-            message = f"{done} on request: {', '.join(notice.actuators)}; torque is off there"
-            self.report("event", {"kind": "driver", "message": message})
+            names = ", ".join(notice.actuators)
+            done = f"errors cleared on request: {names}"
+            if notice.by == "reboot":
+                done = f"restarted on request: {names}; torque is off there"
+            self.report("event", {"kind": "driver", "message": done})
 
     def _report_return(self) -> None:
         """Report that actuators are back that were lost."""

@@ -38,6 +38,6 @@ export function Servos({ robot }: { robot: Robot }) {
 }
 
 function Way({ robot, joint, verb, name }: { robot: Robot; joint: string; verb: "servo/clear" | "servo/reboot"; name: string }) {
-  const { disabled, title } = gate(robot, "servos", `${name} the servo of ${joint}; its torque goes off`);
+  const { disabled, title } = gate(robot, "servos", verb === "servo/clear" ? `Clear the errors of ${joint}` : `Restart the servo of ${joint}; its torque goes off`);
   return <button class="quiet" aria-label={`${name} ${joint}`} title={title} disabled={disabled || robot.pending.value.has(verb)} onClick={() => void command(robot, verb, { servos: [joint] })}>{name}</button>;
 }

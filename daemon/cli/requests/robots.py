@@ -221,7 +221,7 @@ def clear(
 ) -> None:
     """Clear errors that servos keep, without a restart.
 
-    Their torque goes off. A robot in fault is then reset. Where errors go by a restart alone, it is refused.
+    A robot in fault is then reset. Where errors go by a restart alone, it is refused.
     """
     answer = ask(client, robot, "servo/clear", {"servos": servos})
     say(answer, f"{robot}: cleared the errors of {_servos_in_words(answer)}", json=json)
