@@ -25,7 +25,7 @@ ERRORS: Mapping[int, str] = {
 _OFF = "it has switched its torque off and ignores goals"
 _MEANINGS: Mapping[int, tuple[str, str]] = {
     ANGLE_SENSOR: (
-        "it does not know where it is, and has switched its torque off",
+        "it does not know where it is",
         "restart it with `motiond reboot ROBOT {0}`; if that does not help, replace it",
     ),
     CURRENT: (_OFF, "look for what blocks it, then `motiond clear ROBOT {0}`"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..serial_bus.family import Family
-from .errors import ERRORS, meaning
+from .errors import ANGLE_SENSOR, ERRORS, meaning
 from .models import models
 from .protocol import PROTOCOL
 
@@ -16,4 +16,5 @@ FEETECH = Family(
     errors=ERRORS,
     shutdown_register="unloading_condition",
     meaning=meaning,
+    fatal=ANGLE_SENSOR,
 )

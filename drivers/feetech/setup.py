@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ..serial_bus.bus import Bus
     from ..serial_bus.chain import Chain
-    from ..serial_bus.models import Model
+    from ..serial_bus.models import Item, Model
     from ..serial_bus.options import Place
     from .calibration import Calibrated
     from .options import FeetechOptions
@@ -125,6 +125,7 @@ def refused(chain: Chain, options: FeetechOptions, found: Mapping[str, Calibrate
             if of_actuator(getattr(options, option), servo.actuator) and register not in chain.table:
                 reason = f"a {servo.model.name} has no such register"
                 yield DriverError(servo.where, f"takes no `{option}`", reason, "leave it out")
+    yield from _too_much(chain, options)
     ends = chain.get("min_position_limit"), chain.get("max_position_limit")
     for servo, lowest, highest in zip(chain.servos, *ends, strict=True):
         if lowest >= highest and servo.actuator not in found:
@@ -134,6 +135,34 @@ def refused(chain: Chain, options: FeetechOptions, found: Mapping[str, Calibrate
                 "its turns are lost with its power",
                 f"set them with {FEETECH.tool}, or by `calibration` with `write_eeprom`",
             )
+
+
+def _too_much(chain: Chain, options: FeetechOptions) -> Iterator[DriverError]:
+    """Yield a refusal for each velocity and acceleration that is more than the register takes."""
+    for register, of_option in (
+        ("profile_velocity", options.profile_velocity_rad_s),
+        ("profile_acceleration", options.profile_acceleration_rad_s2),
+    ):
+        for servo in chain.servos if register in chain.table else ():
+            model, wanted = servo.model, of_actuator(of_option, servo.actuator)
+            is_velocity = register == "profile_velocity"
+            unit = model.velocity_unit_rad_s if is_velocity else model.acceleration_unit_rad_s2 or 0.0
+            most = unit * _most(chain.table[register])
+            if isinstance(wanted, float) and wanted > most:
+                what = "velocity" if is_velocity else "acceleration"
+                si = "rad/s" if is_velocity else "rad/s²"
+                yield DriverError(
+                    servo.where,
+                    f"takes a profile {what} of at most {most:.1f} {si}",
+                    f"{wanted:g} is configured",
+                    "lower it, or set 0 for no limit",
+                )
+
+
+def _most(item: Item) -> int:
+    """Return the largest value of a register; one of a byte has 254 for the largest."""
+    bits = 8 * item.size if item.sign_bit is None else item.sign_bit
+    return (1 << bits) - (2 if item.size == 1 else 1)
 
 
 def wishes(chain: Chain, options: FeetechOptions, found: Mapping[str, Calibrated]) -> Iterator[Wish]:
@@ -226,7 +255,7 @@ def _clear(place: Place, bus: Bus) -> int | None:
         _write(servo, "goal_position", goal)
     _write(servo, "torque_enable", torque)
     bits = _value(servo, FEETECH.error_register)
-    if bits & _value(servo, FEETECH.shutdown_register):
+    if bits & (_value(servo, FEETECH.shutdown_register) | FEETECH.fatal):
         raise failed(servo, bits, FEETECH)
     return goal
 

@@ -29,6 +29,7 @@ from .setup import (
     refuse_held,
     restart,
     settle,
+    shutdown_masks,
     write_all,
 )
 from .units import units_of
@@ -222,7 +223,7 @@ class SerialDriver(Driver):
             refuse_held(chain, wishes)
             self._write_lasting(chain, wishes)
         write_all(chain, self._settings(chain))
-        self._feedback.shutdown[chain.indexes] = chain.get(self.family.shutdown_register)
+        self._feedback.shutdown[chain.indexes] = shutdown_masks(chain, self.family)
         if "return_delay" in chain.table:
             chain.return_delay_s = max(chain.get("return_delay")) * RETURN_DELAY_UNIT_US * 1e-6
         self._learn(chain)

@@ -22,7 +22,8 @@ class Family:
     `driver`: its name in configurations. `tool`: the maker's program that sets servos. `models`: returns all
     known models by number. `error_register`, `errors`: the register that says what is wrong, and its bits in
     words. `shutdown_register`: the errors at which a servo switches its torque off. `meaning`: returns what
-    some errors mean for a servo, and what helps.
+    some errors mean for a servo, and what helps. `fatal`: errors with which no servo is driven, whatever that
+    register says.
     """
 
     driver: str
@@ -33,6 +34,7 @@ class Family:
     errors: Mapping[int, str]
     shutdown_register: str
     meaning: Callable[[Servo, int], tuple[str, str]]
+    fatal: int = 0
 
     @property
     def where(self) -> str:

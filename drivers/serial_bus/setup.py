@@ -249,7 +249,7 @@ def reboot_failed(chain: Chain, family: Family) -> Iterator[str]:
 
 def refuse_failed(chain: Chain, family: Family) -> None:
     """Raise if servos have shut down. Raises DriverError with each such servo and what it reports."""
-    masks = dict(zip(chain.ids, chain.get(family.shutdown_register), strict=True))
+    masks = dict(zip(chain.ids, shutdown_masks(chain, family), strict=True))
     raise_all(
         [
             failed(servo, bits, family)
@@ -257,6 +257,11 @@ def refuse_failed(chain: Chain, family: Family) -> None:
             if bits & masks[servo.servo_id]
         ]
     )
+
+
+def shutdown_masks(chain: Chain, family: Family) -> list[int]:
+    """Return the errors with which each servo is not driven."""
+    return [mask | family.fatal for mask in chain.get(family.shutdown_register)]
 
 
 def failed(servo: Servo, bits: int, family: Family) -> DriverError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..errors import ANGLE_SENSOR, ERRORS, HEAT, OVERLOAD, VOLTAGE
+from ..errors import ANGLE_SENSOR, CURRENT, HEAT, OVERLOAD, VOLTAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ _FACTORY = {
     "min_voltage_limit": 40,
     "max_torque": 1000,
     "phase": FINE_VELOCITY | ZERO_IS_FASTEST,
-    "unloading_condition": sum(ERRORS),
+    "unloading_condition": OVERLOAD | CURRENT | HEAT,
     "position_p_gain": 32,
     "position_d_gain": 32,
     "protective_torque": 20,
@@ -57,7 +57,12 @@ _FACTORY = {
 }
 _FACTORY_BY_SERIES = {
     "STS": {"current_limit": 500, "overload_torque": 80, "velocity_limit": 68, "torque_limit": 1000},
-    "SCS": {"byte_order": 1, "phase": ZERO_IS_FASTEST, "unloading_condition": 0x25, "max_torque": 1023},
+    "SCS": {
+        "byte_order": 1,
+        "phase": ZERO_IS_FASTEST,
+        "unloading_condition": OVERLOAD | HEAT | VOLTAGE,
+        "max_torque": 1023,
+    },
 }
 _OVERLOAD_PERCENT = 80
 _FASTEST_TICKS_S = 1500

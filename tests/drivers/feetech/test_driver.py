@@ -84,6 +84,20 @@ def test_an_scs_servo_has_no_option_for_what_it_has_no_register() -> None:
         ]
 
 
+@table("options, message")
+def test_refuses_what_a_register_does_not_take(options: dict[str, float], message: str) -> None:
+    with Bench([servo(1)], **options) as bench:
+        assert message_of(DriverError, bench.driver.open) == f"{bench.where(0)}: {message}"
+
+
+def test_servos_of_two_series_share_a_bus() -> None:
+    with Bench([servo(1), servo(2, "SCS0009"), servo(3)]) as bench:
+        bench.hold()
+        np.testing.assert_allclose(
+            bench.play([0.3, 0.2, 0.1], ticks=60).position, [0.3, 0.2, 0.1], atol=0.003
+        )
+
+
 def test_sets_lasting_settings_where_it_may_and_locks_them_again() -> None:
     options: dict[str, Any] = {"homing_offset_ticks": -7, "return_delay_us": 0, "write_eeprom": True}
     with Bench([servo(1, operating_mode=1, phase=0x1C, return_delay=250)], **options) as bench:
@@ -407,7 +421,7 @@ def test_a_port_that_is_gone_is_reported_and_taken_again_without_a_jerk(bench: B
 
 OFF = "it has switched its torque off and ignores goals"
 BORE = "it bore too much for too long; it keeps little of its torque and follows no goal"
-LOST = "it does not know where it is, and has switched its torque off"
+LOST = "it does not know where it is"
 RESTART = "restart it with `motiond reboot ROBOT shoulder`"
 THEN = "then reset and enable the robot"
 
@@ -432,11 +446,12 @@ THEN = "then reset and enable the robot"
 def test_a_servo_with_an_error_is_named_with_what_helps_and_the_others_hold(
     bench: Bench, bits: int, message: str
 ) -> None:
+    bench.servos[1].set("unloading_condition", 0x2F if bits != 0x02 else 0x20)
     bench.hold()
     bench.servos[1].fail(bits)
     text = message_of(DriverError, bench.read)
     assert text.startswith(f"{bench.where(1)}: reports {message}")
-    assert bench.read().torque.tolist() == [1.0, float(bits == 0x20), 1.0]
+    assert bench.read().torque.tolist() == [1.0, float(bits in {0x02, 0x20}), 1.0]
     for _ in range(10):
         bench.driver.halt()
         bench.read()
@@ -493,7 +508,7 @@ def test_names_an_error_that_stays(bench: Bench) -> None:
 
 def test_a_restart_ends_what_a_servo_keeps_and_one_that_holds_is_refused(bench: Bench) -> None:
     bench.hold()
-    bench.servos[1].fail(0x02)
+    bench.servos[1].fail(0x08)
     message_of(DriverError, bench.read)
     assert message_of(DriverError, bench.driver.reboot, ["base", "shoulder"]) == (
         f"{bench.where(0)}: its torque is on; a restart would let it drop; "

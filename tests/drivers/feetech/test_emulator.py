@@ -95,7 +95,7 @@ def test_a_servo_that_restarts_is_silent_for_a_while_and_forgets_its_torque(cloc
 def test_it_lets_go_beyond_its_limits_and_reports_it_in_each_answer(
     clock: Clock, register: str, value: int, bit: int
 ) -> None:
-    one = EmulatedServo(1, STS)
+    one = EmulatedServo(1, STS, {"unloading_condition": 0x05})
     bus = Bus(clock, one)
     before = one.get(register)
     bus.write(one, "torque_enable", 1)
