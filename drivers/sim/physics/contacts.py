@@ -13,19 +13,30 @@ OVERLAP_M = 1e-3
 """Bodies that rest on each other are in each other by less."""
 
 
+def body_name(model: Any, body: int) -> str:
+    """Return the name of a body, or its number."""
+    return model.body(body).name or f"body {body}"
+
+
+def shape_name(model: Any, geom: int) -> str:
+    """Return the name of a shape, or that of its body, or its number."""
+    body = int(model.geom_bodyid[geom])
+    return model.geom(geom).name or (model.body(body).name if body else "") or f"shape {geom}"
+
+
 class Contacts:
     """Watches MuJoCo's contacts from the first report on.
 
-    `bodies`: names of what can touch: bodies by theirs, or by their numbers where they have none, and what
-    stands still by the names of its shapes.
+    `bodies`: names of what can touch: bodies, and the shapes of the world itself, by their numbers where they
+    have no name.
     `is_watching`: whether anybody has asked for a report.
     """
 
     def __init__(self, mujoco: Any, model: Any, data: Any) -> None:
         self._force_of, self._model, self._data = mujoco.mj_contactForce, model, data
         names = [
-            model.body(body).name or f"body {body}" if body else model.geom(geom).name or model.body(0).name
-            for geom, body in enumerate(model.geom_bodyid)
+            body_name(model, body) if body else shape_name(model, geom)
+            for geom, body in enumerate(model.geom_bodyid.tolist())
         ]
         self.bodies = tuple(dict.fromkeys(names))
         self._body_of = [self.bodies.index(name) for name in names]

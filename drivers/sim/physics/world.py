@@ -12,7 +12,6 @@ where something pushes (docs/physics.md has the figures).
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +23,7 @@ from motiond.text import nearest
 from ...base import DriverConfigError
 from ..layout import STEP_S
 from .contacts import Contacts
+from .overlaps import find_overlaps, let_pass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -39,8 +39,6 @@ IMMOVABLE = 1e12
 """Inertia of a joint that is stuck."""
 POSTURES = 32
 """So many are looked at, for the largest inertia and for what touches always."""
-TOUCHING_SHARE = 0.95
-"""Bodies that touch in more of them cannot but touch, as MoveIt's assistant has it; they then do not."""
 FREE_RAD, FREE_M = np.pi, 0.5
 """How far either way these go for joints without ends."""
 FAR = 1e10
@@ -83,8 +81,8 @@ class World:
     `gravity`: its acceleration, in m/s². `model`, `data`: MuJoCo's own. `lower`, `upper`, `effort_limit`
     (actuators,): ends and greatest efforts of the description, infinite where it has none. `is_damped`
     (actuators,): whether it has friction by velocity. `inertia` (actuators,): the largest one that each
-    actuator finds, in kg·m² or kg. `contacts`: what touches. `untouched`: pairs of bodies that do not touch
-    here, as their shapes overlap in nearly every posture.
+    actuator finds, in kg·m² or kg. `contacts`: what touches. `untouched`: names of what does not touch
+    here, in pairs, as it overlaps in nearly every posture.
 
     Raises DriverConfigError if MuJoCo is not installed, cannot read the world, or finds no such joint in it.
     """
@@ -102,10 +100,12 @@ class World:
         spec.option.gravity = gravity
         with self._readable(where):
             self._load(spec, joints)
-            self.untouched = self._always_touching()
-            for one, other in self.untouched:
-                spec.add_exclude(bodyname1=one, bodyname2=other)
-            if self.untouched:
+            overlaps = find_overlaps(
+                self.model, self.data, self._postures(), self._joints, self._moved_by_nothing()
+            )
+            self.untouched = [one.names(self.model) for one in overlaps]
+            if overlaps:
+                let_pass(spec, self.model, overlaps)
                 self._load(spec, joints)
             self.inertia = self._largest_inertia()
         self.contacts = Contacts(self._mujoco, self.model, self.data)
@@ -240,19 +240,6 @@ class World:
         for _ in range(POSTURES):
             self.begin(random.uniform(lower, np.maximum(lower, upper)))
             yield
-
-    def _always_touching(self) -> list[tuple[str, str]]:
-        """Return the pairs of bodies that touch in nearly all postures: their shapes overlap by design."""
-        model, touching = self.model, Counter[tuple[int, int]]()
-        for _ in self._postures():
-            pairs = np.sort(model.geom_bodyid[self.data.contact.geom], axis=1)
-            touching.update(set(map(tuple, pairs.tolist())))
-        always = sorted(pair for pair, times in touching.items() if times >= TOUCHING_SHARE * POSTURES)
-        astray = self._moved_by_nothing()
-        names = [(model.body(one).name, model.body(other).name) for one, other in always]
-        return [
-            pair for pair, bodies in zip(names, always, strict=True) if all(pair) and not astray & {*bodies}
-        ]
 
     def _moved_by_nothing(self) -> set[int]:
         """Return the bodies that have a freedom which no actuator moves, such as what lies about."""

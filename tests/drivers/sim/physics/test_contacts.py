@@ -118,6 +118,36 @@ def test_what_cannot_but_overlap_does_not_touch_and_is_named(clock: Clock) -> No
     assert ("floor", "ball") in touching(turning.driver)  # what lies about is another matter
 
 
+ROOM = """<geom name="pedestal" type="box" size="0.1 0.1 0.1"/>
+  <geom type="box" size="1 1 0.05" pos="1 0 {}"/>"""
+BOOM = """<body name="boom"><joint name="lift" axis="0 1 0" range="0 1.5"/><geom size="0.08" mass="0.1"/>
+  <geom type="capsule" fromto="0.2 0 0 0.8 0 0" size="0.05" mass="1"/></body>"""
+"""Its hub is in the pedestal; it sinks onto the table beside that."""
+
+
+@pytest.mark.parametrize("of_scene", [ROOM, f'<body name="cell">{ROOM}</body>'], ids=["world", "body"])
+def test_what_overlaps_one_thing_around_it_meets_the_others(clock: Clock, of_scene: str) -> None:
+    sinking = Mechanism(clock, of_scene.format(-0.45) + BOOM + BALL.format(0.6, 1), ["lift"])
+    assert sinking.driver.rehearse() == (
+        "pedestal and boom overlap in nearly every posture; they do not touch in the simulation",
+    )
+    touching(sinking.driver)
+    clock.now_s += 3.0
+    names = {frozenset(pair) for pair in touching(sinking.driver)}
+    table = "shape 1" if of_scene is ROOM else "cell"
+    assert names == {frozenset({table, "boom"}), frozenset({table, "ball"})}
+    assert 0.4 < sinking.read()[0] < 0.5
+
+
+def test_what_lies_about_rests_on_a_pedestal_that_the_robot_overlaps(clock: Clock) -> None:
+    ball = BALL.format(0.2, 1).replace('"2 0', '"-0.05 0')
+    standing = Mechanism(clock, ROOM.format(-5) + BOOM + ball, ["lift"], holds=True)
+    standing.read(1.0)
+    touching(standing.driver)
+    standing.read(TICK_S)
+    assert touching(standing.driver).keys() == {("pedestal", "ball")}
+
+
 @pytest.mark.parametrize(("height", "named"), [(0.08, True), (0.11, False)])
 def test_what_begins_in_something_else_is_named(clock: Clock, height: float, *, named: bool) -> None:
     arm = f'<body name="arm" pos="0 0 {height}"><joint name="turn" axis="1 0 0"/><geom size="0.1"/>'
