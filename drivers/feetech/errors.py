@@ -26,7 +26,7 @@ _OFF = "it has switched its torque off and ignores goals"
 _MEANINGS: Mapping[int, tuple[str, str]] = {
     ANGLE_SENSOR: (
         "it does not know where it is",
-        "restart it with `motiond reboot ROBOT {0}`; if that does not help, replace it",
+        "support the robot, and switch its power off and on; if that does not help, replace the servo",
     ),
     CURRENT: (_OFF, "look for what blocks it, then `motiond clear ROBOT {0}`"),
     OVERLOAD: (

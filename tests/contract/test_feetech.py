@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ class FeetechRig(Rig):
         self.tolerance = self.model.rad_per_tick / 2 + 1e-9
         self.halt_travel = self.model.rad_per_tick
         servos = [EmulatedServo(number, self.model) for number in (1, 2, 3)]
-        self.chain = cast("Any", EmulatedChain(servos, self.clock))
+        self.chain = EmulatedChain(servos, self.clock)
         self.port = MemoryPort(self.chain, self.clock)
 
     def timer(self) -> float:

@@ -422,7 +422,7 @@ def test_a_port_that_is_gone_is_reported_and_taken_again_without_a_jerk(bench: B
 OFF = "it has switched its torque off and ignores goals"
 BORE = "it bore too much for too long; it keeps little of its torque and follows no goal"
 LOST = "it does not know where it is"
-RESTART = "restart it with `motiond reboot ROBOT shoulder`"
+SUPPORT = "support the robot, and switch its power off and on"
 THEN = "then reset and enable the robot"
 
 
@@ -438,7 +438,7 @@ THEN = "then reset and enable the robot"
         (0x08, f"overcurrent; {OFF}; look for what blocks it, then `motiond clear ROBOT shoulder`"),
         (
             0x02,
-            f"an angle sensor error; {LOST}; {RESTART}; if that does not help, replace it",
+            f"an angle sensor error; {LOST}; {SUPPORT}; if that does not help, replace the servo",
         ),
         (0x24, "overheating and overload; it bore too much"),
     ],
