@@ -170,6 +170,8 @@ class DynamixelChain(Chain):
         if self._fast:
             self.all_answered = answer.take_joint(self.bus.receive(answer.joint.bytes, self._deadline_s))
             self.answered.fill(self.all_answered)
+            if not self.all_answered:
+                self.damaged.fill(self.bus.heard_from(BROADCAST_ID))
         else:
             super().take()
         self._fast = self.can_read_fast and self.all_answered

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..serial_bus.capacity import Capacity
     from ..serial_bus.chain import Chain, Servo
     from ..serial_bus.family import Family
+    from ..serial_bus.feedback import Feedback
     from ..serial_bus.line import Line
     from ..serial_bus.options import SerialPortOptions
     from ..serial_bus.setup import Wish
@@ -45,6 +46,7 @@ class DynamixelDriver(SerialDriver):
 
     Options: ClassVar[type[DriverOptions]] = DynamixelOptions
     family: ClassVar[Family] = FAMILY
+    feedback_type: ClassVar[type[Feedback]] = DynamixelFeedback
     released: ClassVar[str] = "the servos stopped and are released"
     options: DynamixelOptions
     _chains: list[DynamixelChain]  # type: ignore[assignment] # `_make_chain` makes no others
@@ -63,10 +65,6 @@ class DynamixelDriver(SerialDriver):
         count = len(self.actuators)
         self._profile, self._rest_profile, self._fastest = np.zeros((3, count))
         self._known = np.zeros(count, bool)
-
-    def _make_feedback(self) -> DynamixelFeedback:
-        lost_after = self.options.lost_after
-        return DynamixelFeedback(len(self.actuators), lost_after, self.now, self.notices, self.family)
 
     def _make_limits(self) -> DynamixelLimits:
         follows = self.options.follow_velocity

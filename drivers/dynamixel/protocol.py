@@ -220,6 +220,7 @@ class DynamixelProtocol:
     """Protocol 2.0, as a bus needs it; a `ServoProtocol`."""
 
     driver = "dynamixel"
+    header = HEADER
     highest_id = HIGHEST_ID
     status_bytes = 11
     ping_bytes = 3

@@ -156,6 +156,7 @@ class FeetechProtocol:
     """
 
     driver = "feetech"
+    header = HEADER
     highest_id = HIGHEST_ID
     status_bytes = SHORTEST
     ping_bytes = 0

@@ -43,6 +43,7 @@ class Bus:
         self._line: Line
         self._is_open = False
         self._received = bytearray()
+        self._heard = bytearray()
         self._owing: set[int] = set()
 
     def open(self) -> None:
@@ -87,6 +88,7 @@ class Bus:
         """
         try:
             self._received.clear()
+            self._heard.clear()
             self._line.discard()
             sent = self._line.write(frame)
         except BlockingIOError as error:
@@ -112,7 +114,12 @@ class Bus:
             if not chunk:
                 break
             received += chunk
+            self._heard += chunk
         return received
+
+    def heard_from(self, servo_id: int) -> bool:
+        """Return whether an answer of a servo has begun since the last frame was sent, sound or not."""
+        return self.protocol.header + bytes([servo_id]) in self._heard
 
     def deadline_s(self, asked: int, answered: int, return_delay_s: float | None = None) -> float:
         """Return the monotonic time by which an answer must come, by the lengths of question and answer.

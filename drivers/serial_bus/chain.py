@@ -121,7 +121,7 @@ class Chain:
     `short`, `full`: the feedback of most ticks, and that of some. `indexes` (servos,): of their actuators.
     `span` (servos,): the same; a slice where they follow each other, as that is copied faster.
     `return_delay_s`: how long a servo waits before it answers; the caller sets it. `answered` (servos,):
-    which servos answered last.
+    which servos answered last. `damaged` (servos,): of which others something came that was no sound answer.
     """
 
     def __init__(self, bus: Bus, servos: Sequence[Servo], short: Block, full: Block) -> None:
@@ -132,7 +132,7 @@ class Chain:
         self.span = _span(self.indexes)
         self.table = servos[0].model.table
         self.return_delay_s = bus.protocol.slowest_return_s
-        self.answered = np.zeros(len(servos), bool)
+        self.answered, self.damaged = np.zeros((2, len(servos)), bool)
         self.all_answered = False
         self.blocks = {False: short, True: full}
         self._place = {servo_id: place for place, servo_id in enumerate(self.ids)}
@@ -188,6 +188,8 @@ class Chain:
             place = self._place.get(packet.servo_id)
             if place is not None and answer.take_one(place, packet):
                 self.answered[place] = True
+        for place in np.flatnonzero(~self.answered):
+            self.damaged[place] = self.bus.heard_from(self.ids[place])
 
     def _ask_each(self, block: Block, answer: Answer) -> None:
         """Ask servos one by one, as they do not know sync reads."""
@@ -196,6 +198,7 @@ class Chain:
             question = bus.protocol.read(servo_id, block.address, block.length)
             packets = bus.ask(question, (servo_id,), block.length)
             self.answered[place] = bool(packets) and answer.take_one(place, packets[0])
+            self.damaged[place] = not self.answered[place] and bus.heard_from(servo_id)
 
     def get(self, name: str) -> list[int]:
         """Read a register of all servos. Raises CommunicationLost if servos do not answer; names them."""

@@ -58,6 +58,7 @@ class SerialDriver(Driver):
     """
 
     family: ClassVar[Family]
+    feedback_type: ClassVar[type[Feedback]] = Feedback
     released: ClassVar[str] = "the servos hold, and take no more goals"
     options: SerialOptions
 
@@ -79,7 +80,9 @@ class SerialDriver(Driver):
         self._sent_s = -math.inf
         self._reads = 0
         count = len(self.actuators)
-        self._feedback = self._make_feedback()
+        self._feedback = self.feedback_type(
+            options.lost_after, self.now, self.notices, self.errors, self.family
+        )
         self._limits = self._make_limits()
         self._allowed = self._limits.configured()
         self._units: Units
@@ -88,10 +91,6 @@ class SerialDriver(Driver):
         self._plan([self._capacity_at_best(port) for port in options.ports])
 
     # -- what servos differ in ------------------------------------------------------------------------------
-
-    def _make_feedback(self) -> Feedback:
-        lost_after = self.options.lost_after
-        return Feedback(len(self.actuators), lost_after, self.now, self.notices, self.family)
 
     def _make_limits(self) -> Limits:
         return Limits(self.options, self.actuators, self.family)

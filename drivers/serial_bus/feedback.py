@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
+    from ..base import Booleans, ErrorCounts
     from .bus import Bus
     from .chain import Chain, Servo
     from .family import Family
@@ -28,7 +31,8 @@ class Feedback:
     """The last feedback of all servos; it outlives a closed bus.
 
     `watched`: the registers that tell whether a servo holds, `torque_enable` first; each is read in turn.
-    `lost_after`: how many answers in a row a lost servo has missed. `position` (actuators,): in ticks.
+    `lost_after`: how many answers in a row a lost servo has missed. `errors`: what is counted of each; a
+    servo that lost its torque without an error has restarted. `position` (actuators,): in ticks.
     `torque` (actuators,): 1 where torque is on by the servo's register, 0 where it is off; NaN where it is
     not known. `shutdown` (actuators,): the hardware errors at which each servo switches its torque off; the
     caller sets it.
@@ -40,8 +44,15 @@ class Feedback:
     _rounds: list[list[Chain]]
 
     def __init__(
-        self, count: int, lost_after: int, now: Callable[[], float], notices: deque[str], family: Family
+        self,
+        lost_after: int,
+        now: Callable[[], float],
+        notices: deque[str],
+        errors: ErrorCounts,
+        family: Family,
     ) -> None:
+        count = len(errors.missed)
+        self._errors = errors
         self._lost_after, self._now, self._notices, self._family = lost_after, now, notices, family
         mask = family.protocol.alert_mask
         self._alert_mask, self._least_alert = mask, mask & -mask
@@ -75,7 +86,7 @@ class Feedback:
         answer, at = chain.take(), chain.span
         columns, errors = answer.columns, answer.errors
         if not chain.all_answered:
-            self._missed[chain.indexes[~chain.answered]] += 1
+            self._count_missed(chain.indexes[~chain.answered], chain.damaged[~chain.answered])
             self._is_any_missed = True
             columns = {name: column[chain.answered] for name, column in columns.items()}
             errors = bytearray(columns["error"])
@@ -94,6 +105,11 @@ class Feedback:
         if full:
             values.voltage_v[at] = columns["voltage"]
             values.temperature_c[at] = columns["temperature"]
+
+    def _count_missed(self, at: NDArray[np.int_], damaged: Booleans) -> None:
+        self._missed[at] += 1
+        self._errors.missed[at] += 1
+        self._errors.damaged[at] += damaged
 
     def fill(self, state: ActuatorState, units: Units) -> None:
         """Fill `state` with the last feedback; what was missed keeps its old stamp."""
@@ -151,6 +167,7 @@ class Feedback:
                 self._learn_of_failures()
 
     def _learn_of_failures(self) -> None:
+        self._errors.reported += (self._alert & ~self._alerted) > 0
         self._alerted[:] = self._alert
         problems = []
         for chain in self._chains:
@@ -182,7 +199,10 @@ class Feedback:
         servo, name = self._servos[place], self.watched[register]
         item = servo.model.table[name]
         data = servo.bus.glance(servo.servo_id, item.address, item.size)
-        if data is not None:
+        if data is None:
+            self._errors.missed[servo.index] += 1
+            self._errors.damaged[servo.index] += servo.bus.heard_from(servo.servo_id)
+        else:
             self._take_register(servo, name, item.decode(data, item.address), held=held)
 
     def look_at_all(self, *, held: bool) -> None:
@@ -199,6 +219,8 @@ class Feedback:
 
     def _take_register(self, servo: Servo, name: str, value: int, *, held: bool) -> None:
         if name == "torque_enable":
+            is_new = held and not value and self.torque[servo.index] == 1
+            self._errors.restarts[servo.index] += is_new and not self._alert[servo.index]
             self.torque[servo.index] = value
         if held and (problem := self.why_not_held(servo, name, value)) is not None:
             raise problem

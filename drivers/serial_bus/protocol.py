@@ -44,6 +44,8 @@ class ServoProtocol(Protocol):
     ----------
     driver : str
         The driver whose servos speak it, as in configurations.
+    header : bytes
+        What each frame begins with; the id follows it.
     highest_id : int
         The highest id of a servo.
     status_bytes : int
@@ -59,6 +61,7 @@ class ServoProtocol(Protocol):
     """
 
     driver: str
+    header: bytes
     highest_id: int
     status_bytes: int
     ping_bytes: int
