@@ -1,0 +1,140 @@
+"""Behaviour of the whole daemon on Feetech servos that report errors: emulated ones, on a port in memory."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.drivers import registry as drivers
+from motiond.drivers.feetech.emulator.chain import EmulatedChain
+from motiond.drivers.feetech.errors import CURRENT, OVERLOAD
+from motiond.drivers.testing.rig import Clock
+from tests.daemon.rig import JOINTS, Rig, ask, sweep, write_seq
+from tests.drivers.feetech.bench import servo
+from tests.drivers.feetech.memory_driver import MemoryFeetech
+from tests.drivers.serial_bus.memory_port import MemoryPort
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.daemon.robots.registry import RobotRegistry
+
+pytestmark = pytest.mark.slow
+
+RATE_HZ = 50
+
+
+@pytest.fixture
+def chain() -> EmulatedChain:
+    return EmulatedChain([servo(1), servo(2)], time.monotonic)
+
+
+@pytest.fixture
+def rig(tmp_path: Path, chain: EmulatedChain, monkeypatch: pytest.MonkeyPatch) -> Rig:
+    path = str(tmp_path / "ttyACM0")
+    monkeypatch.setitem(drivers.OWN, "feetech", f"{MemoryFeetech.__module__}:{MemoryFeetech.__name__}")
+    monkeypatch.setitem(MemoryFeetech.ports, path, MemoryPort(chain, Clock(), path))
+    rig = Rig(tmp_path)
+    port = {"port": path, "ids": {JOINTS[0]: 1, JOINTS[1]: 2}}
+    rig.robot |= {"driver": {"type": "feetech", "ports": [port]}}
+    for motion in (rig.folder / "motions").iterdir():
+        motion.unlink()
+    write_seq(rig.folder / "motions" / "nod.seq", sweep(1.0, RATE_HZ), JOINTS, RATE_HZ)
+    return rig
+
+
+async def plays(rig: Rig, registry: RobotRegistry) -> bool:
+    goal_id = (await ask(registry, "play", motion="nod"))["goal_id"]
+    code: str = (await rig.result_of(goal_id))["code"]
+    return code == "SUCCESSFUL"
+
+
+async def test_an_overloaded_servo_is_cleared_while_it_and_the_others_hold(
+    rig: Rig, chain: EmulatedChain
+) -> None:
+    shoulder, elbow = chain.servos
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        assert await plays(rig, registry)
+        elbow.fail(OVERLOAD)
+        fault = await rig.until_state("fault")
+        assert fault["message"] == (
+            f"{rig.folder / 'ttyACM0'} servo 2 (elbow): reports overload; it bore too much for too long; "
+            "it keeps little of its torque and follows no goal; "
+            "take the load away, then `motiond clear ROBOT elbow`"
+        )
+        before = shoulder.position_ticks, elbow.position_ticks
+        answer = await ask(registry, "servo/clear", servos=["elbow"])
+        go_on = "elbow: cleared on request; reset the robot to go on"
+        assert answer == {"actuators": ["elbow"], "state": "fault", "message": go_on}
+        assert (shoulder.torque, elbow.torque, elbow.error_byte) == (True, True, 0)
+        assert await ask(registry, "reset") == {"state": "idle"}
+        assert (shoulder.position_ticks, elbow.position_ticks) == pytest.approx(before, abs=2)
+        assert await plays(rig, registry)
+
+
+async def test_what_clearing_one_servo_leaves_wrong_is_named_and_ends_by_a_restart(
+    rig: Rig, chain: EmulatedChain
+) -> None:
+    shoulder, elbow = chain.servos
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        shoulder.fail(CURRENT)
+        elbow.fail(OVERLOAD)
+        await rig.until_state("fault")
+        answer = await ask(registry, "servo/clear", servos=["elbow"])
+        still = "servo 1 (shoulder): reports overcurrent; it has switched its torque off and ignores goals; "
+        assert answer["state"] == "fault"
+        assert still in answer["message"]
+        answer = await ask(registry, "servo/reboot", servos=["shoulder"])
+        assert answer["message"] == "shoulder: restarted on request; reset the robot to go on"
+        assert await ask(registry, "reset") == {"state": "idle"}
+        assert await plays(rig, registry)
+
+
+async def test_an_error_that_keeps_the_driver_from_opening_is_cleared_before_it_opens(
+    rig: Rig, chain: EmulatedChain
+) -> None:
+    chain.servos[1].fail(OVERLOAD)
+    async with rig.running() as registry:
+        offline = await rig.until("state", lambda data: "reports overload" in data["message"])
+        assert offline["state"] == "offline"
+        answer = await ask(registry, "servo/clear", servos=["elbow"])
+        assert answer == {"actuators": ["elbow"], "state": "idle", "message": ""}
+        assert await plays(rig, registry)
+
+
+async def test_a_bus_that_loses_an_answer_in_a_hundred_plays_on_and_says_so_once(
+    rig: Rig, chain: EmulatedChain
+) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        answers = range(1, 3000)
+        chain.faults.extend([(lambda _: b"") if one % 100 == 0 else (lambda data: data) for one in answers])
+        for _ in range(3):
+            assert await plays(rig, registry)
+        told = await rig.until("event", lambda data: data["kind"] == "servo_errors")
+        counted = await rig.until("diagnostics", lambda data: sum(data["errors"]["missed"]) > 3)
+    assert told["message"].startswith("servo errors: ")
+    assert sum(counted["errors"]["damaged"] + counted["errors"]["reported"]) == 0
+    assert len([one for one in rig.reports_on("event") if one["kind"] == "servo_errors"]) == 1
+
+
+async def test_a_servo_that_restarts_by_itself_is_named_and_found_again_and_holds_nothing(
+    rig: Rig, chain: EmulatedChain
+) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        since = len(rig.reports)
+        chain.servos[1].restart()
+        lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
+        idle = await rig.until_state("idle", rig.place_of(lost))
+        await rig.until("diagnostics", lambda data: data["errors"]["missed"][1] > 0, since)
+        assert "servo 2 (elbow)" in lost["message"]
+        assert not chain.servos[1].torque
+        assert not idle["torque"]
+        assert await plays(rig, registry)
