@@ -1,6 +1,7 @@
 """Fuzzes each reader with atheris for a while: `python -m fuzz.fuzz [--seconds N] [READER…]`.
 
-Readers are those of formats, that of configurations as `config`, and the embedded broker as `mqtt`.
+Readers are those of formats, that of configurations as `config`, the embedded broker as `mqtt`, and
+what Feetech servos answer as `feetech`.
 
 It begins with the small files of the test suite. `.fuzz/` keeps a corpus for each reader, with which the next
 run begins, and a file for each failure; libFuzzer prints the trace.
@@ -26,11 +27,13 @@ with atheris.instrument_imports(include=INSTRUMENTED):
     from fuzz.edits import Edit
     from fuzz.readers import READERS as FORMATS
     from fuzz.readers import Reader
+    from fuzz.servos import ServosFuzz
 
-READERS: dict[str, Reader | BrokerFuzz | ConfigFuzz] = {
+READERS: dict[str, Reader | BrokerFuzz | ConfigFuzz | ServosFuzz] = {
     **FORMATS,
     BrokerFuzz.name: BrokerFuzz(),
     ConfigFuzz.name: ConfigFuzz(),
+    ServosFuzz.name: ServosFuzz(),
 }
 FOLDER = Path(".fuzz")
 DEFAULT_SECONDS = 600

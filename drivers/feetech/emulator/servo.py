@@ -86,6 +86,7 @@ class EmulatedServo:
         settings: Mapping[str, int] | None = None,
         position_ticks: float | None = None,
     ) -> None:
+        self.servo_id = servo_id
         self.model = model
         self.table = model.table
         self.memory = bytearray(MEMORY)
@@ -118,11 +119,6 @@ class EmulatedServo:
             float(model.zero_ticks if position_ticks is None else position_ticks) + self._offset
         )
         self._forget_goal()
-
-    @property
-    def servo_id(self) -> int:
-        """Its id on the bus, as its register has it."""
-        return self.get("id")
 
     def get(self, name: str) -> int:
         """Return a register's value."""
@@ -171,6 +167,7 @@ class EmulatedServo:
         It answers again after `BOOT_S`.
         """
         self.memory[:] = self._power_up
+        self.servo_id = self.get("id")
         if "torque_limit" in self.table.items:
             self.set("torque_limit", self.get("max_torque"))
         self.shaft_ticks = self.position_ticks % self.model.ticks_per_turn + self._offset
@@ -283,6 +280,8 @@ class EmulatedServo:
             if at < self.table.ram_from and not self.get("lock"):
                 self._power_up[at] = value
         touched = {at for at, _ in written}
+        if self.table["id"].address in touched:
+            self.servo_id = self.get("id")
         if self.table["torque_enable"].address in touched:
             self._switch(before)
         if self.table["goal_position"].address in touched:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from motiond.drivers.base import CommunicationLost, DriverConfigError, DriverError, LifetimeExpired
 from motiond.drivers.feetech.models import models_by_name
+from motiond.drivers.feetech.protocol import checksum
 from motiond.drivers.registry import make_driver
 from tests.drivers.errors import message_of
 from tests.drivers.feetech.bench import STS3215, Bench, servo
@@ -551,6 +553,51 @@ def test_a_servo_that_restarted_by_itself_is_found_in_turn_and_at_once_when_aske
     assert bench.read().torque[2] == 0.0
     bench.driver.enable()
     bench.driver.verify()
+
+
+@pytest.mark.parametrize("model", ["STS3215", "SCS0009"])
+def test_whatever_comes_is_taken_or_refused_by_a_named_error(model: str) -> None:
+    random_ = random.Random(47)
+
+    def broken(frame: bytes) -> bytes:
+        at = random_.randrange(len(frame))
+        changed = frame[:at] + random_.randbytes(1) + frame[at + 1 :]
+        sealed = (
+            frame[:at]
+            + bytes(len(frame) - at - 1)
+            + bytes([checksum(frame[2:at] + bytes(len(frame) - at - 1))])
+        )
+        choices = (
+            frame[:at],
+            changed,
+            sealed,
+            random_.randbytes(at),
+            frame + frame,
+            changed + frame,
+            b"\xff" * at,
+        )
+        return random_.choice(choices) if random_.random() < 0.3 else frame
+
+    options: dict[str, Any] = {"write_eeprom": True, "return_delay_us": 0}
+    with Bench([servo(1, model), servo(2, model), servo(3, model)], **options) as bench:
+        chain, driver, calls = bench.chains[0], bench.driver, 0
+        chain.faults.extend([broken] * 10_000)
+        while chain.faults:
+            calls += 1
+            for call in (
+                driver.open,
+                driver.enable,
+                lambda: bench.play([0.1, 0.2, 0.3], ticks=20),
+                driver.halt,
+                driver.verify,
+                lambda: driver.clear(["base", "shoulder"]),
+                driver.disable,
+                lambda: driver.reboot(["elbow"]),
+            ):
+                with suppress(DriverError):
+                    call()
+            driver.close()
+        assert calls > 10
 
 
 # -- rates and options --------------------------------------------------------------------------------------
