@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any
 from motiond.text import nearest, nearest_file
 
 from ..base import DriverConfigError
+from ..serial_bus.options import of_actuator
 from .protocol import HIGHEST_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from ..serial_bus.options import Place
+    from .options import FeetechOptions
 
 MOST_BYTES = 100_000
 MOST_TICKS = 4095
@@ -62,6 +66,50 @@ def load_calibration(path: Path, actuators: Sequence[str]) -> Mapping[str, Calib
 def _calibrated(entry: Mapping[str, int]) -> Calibrated:
     return Calibrated(
         entry["id"], entry["drive_mode"] == 1, entry["homing_offset"], entry["range_min"], entry["range_max"]
+    )
+
+
+def calibrated(options: FeetechOptions, places: Sequence[Place]) -> Mapping[str, Calibrated]:
+    """Return what the calibration file says of each actuator; nothing without a file.
+
+    Raises DriverConfigError if it cannot be read, or is of other servos.
+    """
+    path = options.calibration
+    if path is None:
+        return {}
+    found = load_calibration(path, [place.actuator for place in places])
+    wrong = [place for place in places if found[place.actuator].servo_id != place.servo_id]
+    if wrong:
+        lines = [
+            f"{path}: '{one.actuator}' is servo {found[one.actuator].servo_id}; "
+            f"`ids` says {one.servo_id}; correct one of them"
+            for one in wrong
+        ]
+        raise DriverConfigError(str(path), "\n".join(lines).removeprefix(f"{path}: "))
+    return found
+
+
+def with_calibration(options: FeetechOptions, found: Mapping[str, Calibrated]) -> FeetechOptions:
+    """Return options as they are with a calibration; what they set for an actuator goes before it."""
+    if not found:
+        return options
+
+    def merged(option: str, of_file: str) -> dict[str, object]:
+        own = {name: of_actuator(getattr(options, option), name) for name in found}
+        return {
+            name: getattr(one, of_file) if own[name] is None else own[name] for name, one in found.items()
+        }
+
+    turned = {name: -1 if one.is_inverted else 1 for name, one in found.items()}
+    return options.model_copy(
+        update={
+            "direction": {
+                name: sign * (-1 if of_actuator(options.direction, name) == -1 else 1)
+                for name, sign in turned.items()
+            },
+            "zero_ticks": merged("zero_ticks", "zero_ticks"),
+            "homing_offset_ticks": merged("homing_offset_ticks", "homing_offset"),
+        }
     )
 
 

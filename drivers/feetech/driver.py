@@ -15,12 +15,12 @@ from ..serial_bus.chain import Block, Chain
 from ..serial_bus.driver import SerialDriver
 from ..serial_bus.setup import by_register, raise_all, reached, refuse_held_places, wait_for_boot, write_all
 from ..serial_bus.units import Units, units_of
+from .calibration import calibrated, with_calibration
 from .capacity import capacity_at_best, capacity_of
 from .family import FEETECH
 from .limits import FeetechLimits
 from .options import FeetechOptions
 from .setup import (
-    calibrated,
     clear_errors,
     find_units,
     lock,
@@ -28,7 +28,6 @@ from .setup import (
     settings,
     unlocked,
     wishes,
-    with_calibration,
 )
 
 if TYPE_CHECKING:

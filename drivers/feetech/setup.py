@@ -6,11 +6,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..base import DriverConfigError, DriverError
+from ..base import DriverError
 from ..serial_bus.chain import Servo
 from ..serial_bus.options import of_actuator
 from ..serial_bus.setup import Wish, common_wishes, failed, profile_and_gains, raise_all
-from .calibration import load_calibration
 from .family import FEETECH
 from .models import models
 
@@ -35,50 +34,6 @@ _NEEDED = {
     "torque_limit": "torque_limit",
 }
 """The registers that options need, which not all series have."""
-
-
-def calibrated(options: FeetechOptions, places: Sequence[Place]) -> Mapping[str, Calibrated]:
-    """Return what the calibration file says of each actuator; nothing without a file.
-
-    Raises DriverConfigError if it cannot be read, or is of other servos.
-    """
-    path = options.calibration
-    if path is None:
-        return {}
-    found = load_calibration(path, [place.actuator for place in places])
-    wrong = [place for place in places if found[place.actuator].servo_id != place.servo_id]
-    if wrong:
-        lines = [
-            f"{path}: '{one.actuator}' is servo {found[one.actuator].servo_id}; "
-            f"`ids` says {one.servo_id}; correct one of them"
-            for one in wrong
-        ]
-        raise DriverConfigError(str(path), "\n".join(lines).removeprefix(f"{path}: "))
-    return found
-
-
-def with_calibration(options: FeetechOptions, found: Mapping[str, Calibrated]) -> FeetechOptions:
-    """Return options as they are with a calibration; what they set for an actuator goes before it."""
-    if not found:
-        return options
-
-    def merged(option: str, of_file: str) -> dict[str, object]:
-        own = {name: of_actuator(getattr(options, option), name) for name in found}
-        return {
-            name: getattr(one, of_file) if own[name] is None else own[name] for name, one in found.items()
-        }
-
-    turned = {name: -1 if one.is_inverted else 1 for name, one in found.items()}
-    return options.model_copy(
-        update={
-            "direction": {
-                name: sign * (-1 if of_actuator(options.direction, name) == -1 else 1)
-                for name, sign in turned.items()
-            },
-            "zero_ticks": merged("zero_ticks", "zero_ticks"),
-            "homing_offset_ticks": merged("homing_offset_ticks", "homing_offset"),
-        }
-    )
 
 
 def find_units(servo: Servo) -> Model:
