@@ -104,6 +104,8 @@ class Uploads:
             left = [path for path in self._folder.iterdir() if SCRATCH_NAME.fullmatch(path.name)]
             for scratch in left:
                 _remove_left(scratch, time.time())
+        except FileNotFoundError:
+            return  # it is made with the first upload
         except OSError as error:
             reason = error.strerror or str(error)
             log.warning(

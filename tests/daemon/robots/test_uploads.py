@@ -93,8 +93,12 @@ def test_nothing_but_a_file_is_replaced(tmp_path: Path, what: str) -> None:
     assert inside(tmp_path) == ["wave.seq"]
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    folder = tmp_path / "not there"
-    remove_leftovers(folder)
-    reason = "cannot be cleared of interrupted uploads; No such file or directory"
-    assert caplog.messages == [f"arm: {folder}: {reason}"]
+def test_what_is_no_folder_is_told_and_one_that_is_not_made_yet_is_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    remove_leftovers(tmp_path / "not there")
+    file = tmp_path / "file"
+    file.touch()
+    remove_leftovers(file)
+    reason = "cannot be cleared of interrupted uploads; Not a directory"
+    assert caplog.messages == [f"arm: {file}: {reason}"]
