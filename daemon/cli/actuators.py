@@ -4,17 +4,18 @@ import signal
 import time
 from contextlib import contextmanager
 from dataclasses import asdict
-from math import inf
+from importlib import import_module
+from math import inf, pi, sin, tau
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 import typer
 
 from .output import DONE, FAILED, AsJson, print_json, print_table, report, show_subcommands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from motiond.drivers.serial_bus import Scanned
 
@@ -24,12 +25,28 @@ emulate = typer.Typer(
 )
 app.add_typer(emulate, name="emulate")
 
+M = TypeVar("M")
+Protocol = Literal["dynamixel", "feetech"]
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 SCANNED = ("baud", "id", "model", "firmware", "torque", "ticks", "rad", "V", "°C", "error")
+HAND_AFTER_S, HAND_S, HAND_TICKS, HAND_STEP_S = 0.5, 4.0, 250.0, 0.02
+"""How an emulated hand moves a servo whose torque goes off: so long after that, there and back in so long, by
+so much, in such steps."""
+
+BaudOfEmulated = Annotated[
+    int | None, typer.Option("--baud", help="Answer as late as at this rate; without it, at once.")
+]
+Ids = Annotated[list[int] | None, typer.Option("--id", help="An id; may be repeated; 1, 2, 3.")]
+Seconds = Annotated[float | None, typer.Option("--seconds", help="End after so long.")]
+BehindPty = Annotated[bool, typer.Option("--pty", help="Behind a pseudo-terminal, whose path is printed.")]
 
 
 @app.command()
 def scan(
     port: Annotated[str, typer.Argument(help="A serial port, such as /dev/ttyUSB0.")],
+    protocol: Annotated[
+        Protocol | None, typer.Option(help="Whose servos; without it, DYNAMIXEL's and then Feetech's.")
+    ] = None,
     baud: Annotated[
         list[int] | None,
         typer.Option(help="A baud rate to try; may be repeated. Without it, the common ones are."),
@@ -41,38 +58,87 @@ def scan(
             help="Restart a servo instead: its torque goes off, its errors go. Needs one --baud.",
         ),
     ] = None,
+    set_id: Annotated[
+        tuple[int, int] | None,
+        typer.Option(
+            metavar="OLD NEW", help="Give a Feetech servo another id instead, for good. Needs one --baud."
+        ),
+    ] = None,
     *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Set the id without a question.")] = False,
     json: AsJson = False,
 ) -> int:
-    """Find serial servos (DYNAMIXEL, Protocol 2.0).
+    """Find serial servos: DYNAMIXEL (Protocol 2.0) and Feetech.
 
     It says how they are; exit code 1 if there are none.
     """
-    from rich.console import Console
+    if set_id:
+        return _set_id(port, protocol or "feetech", _only(baud, "--set-id"), *set_id, yes=yes)
+    if reboot:
+        return _reboot(port, protocol or "dynamixel", _only(baud, "--reboot"), reboot)
+    found = _found(port, (protocol,) if protocol else PROTOCOLS, baud or ())
+    if json:
+        print_json([{"protocol": kind, **asdict(servo)} for kind, servo in found])
+    elif found:
+        print_table(SCANNED, (_row_of(servo) for _, servo in found), texts={"model", "error"})
+    if not found:
+        rates = f"at {', '.join(map(str, baud))} baud" if baud else "at any common baud rate"
+        return report(f"{port}: no servo answers {rates}; check power, cable and --baud", FAILED)
+    return DONE
 
-    from motiond.drivers import dynamixel
+
+def _drivers_of(protocol: Protocol) -> Any:
+    return import_module(f"motiond.drivers.{protocol}")
+
+
+def _found(
+    port: str, protocols: "Sequence[Protocol]", baud_rates: "Sequence[int]"
+) -> "list[tuple[Protocol, Scanned]]":
+    """Look for servos of one protocol after the other, until some answer.
+
+    Neither disturbs the other's servos: to them, a ping has no header, or a length that there is not.
+    """
+    from rich.console import Console
 
     from ..tools.batch import progress_if_slow
 
-    _refuse_baud_rates(baud or ())
-    _refuse_ids(reboot or (), "--reboot")
-    if reboot:
-        if baud is None or len(baud) != 1:
-            raise typer.BadParameter("it needs the baud rate; add one --baud", param_hint="--reboot")
-        with _naming_its_robot(port):
-            dynamixel.reboot(port, baud[0], reboot)
-        typer.echo(f"{port}: restarted {', '.join(map(str, reboot))}")
-        return DONE
+    allowed = [one for one in protocols if all(_has_rate(one, rate) for rate in baud_rates)]
+    _refuse_baud_rates(protocols[0] if not allowed else allowed[0], baud_rates)
     with progress_if_slow(Console(stderr=True), f"scanning {port}", None), _naming_its_robot(port):
-        found = dynamixel.scan(port, baud or ())
-    if json:
-        print_json([asdict(servo) for servo in found])
-    elif found:
-        print_table(SCANNED, map(_row_of, found), texts={"model", "error"})
-    if not found:
-        rates = ", ".join(map(str, baud or dynamixel.COMMON_BAUD_RATES))
-        return report(f"{port}: no servo answers at {rates} baud; check power, cable and --baud", FAILED)
+        for protocol in allowed:
+            if found := _drivers_of(protocol).scan(port, baud_rates):
+                return [(protocol, servo) for servo in found]
+    return []
+
+
+def _reboot(port: str, protocol: Protocol, baud: int, ids: "Sequence[int]") -> int:
+    _refuse_baud_rates(protocol, (baud,))
+    _refuse_ids(protocol, ids, "--reboot")
+    with _naming_its_robot(port):
+        _drivers_of(protocol).reboot(port, baud, ids)
+    typer.echo(f"{port}: restarted {', '.join(map(str, ids))}")
     return DONE
+
+
+def _set_id(port: str, protocol: Protocol, baud: int, old: int, new: int, *, yes: bool) -> int:
+    if protocol != "feetech":
+        problem, hint = "ids of DYNAMIXEL servos are not set here", "use DYNAMIXEL Wizard"
+        raise typer.BadParameter(f"{problem}; {hint}", param_hint="--set-id")
+    _refuse_baud_rates(protocol, (baud,))
+    _refuse_ids(protocol, (old, new), "--set-id")
+    question = f"{port}: give servo {old} the id {new}, which it keeps without power?"
+    if not yes and not typer.confirm(question):
+        return report(f"{port}: servo {old} keeps its id", FAILED)
+    with _naming_its_robot(port):
+        _drivers_of(protocol).set_id(port, baud, old, new)
+    typer.echo(f"{port}: servo {old} is servo {new} now")
+    return DONE
+
+
+def _only(baud: list[int] | None, option: str) -> int:
+    if baud is None or len(baud) != 1:
+        raise typer.BadParameter("it needs the baud rate; add one --baud", param_hint=option)
+    return baud[0]
 
 
 @contextmanager
@@ -93,25 +159,28 @@ def _naming_its_robot(port: str) -> "Iterator[None]":
         raise DriverError(port, problem, reason, hint) from error
 
 
-def _refuse_baud_rates(baud_rates: "Iterable[int]") -> None:
-    """Refuse baud rates that no servo has."""
-    from motiond.drivers.dynamixel import HIGHEST_BAUD_RATE, LOWEST_BAUD_RATE
+def _has_rate(protocol: Protocol, rate: int) -> bool:
+    drivers = _drivers_of(protocol)
+    return bool(drivers.LOWEST_BAUD_RATE <= rate <= drivers.HIGHEST_BAUD_RATE)
 
+
+def _refuse_baud_rates(protocol: Protocol, baud_rates: "Iterable[int]") -> None:
+    """Refuse baud rates that no servo has."""
+    drivers = _drivers_of(protocol)
     for rate in baud_rates:
-        if not LOWEST_BAUD_RATE <= rate <= HIGHEST_BAUD_RATE:
-            reason = f"servos have {LOWEST_BAUD_RATE} to {HIGHEST_BAUD_RATE}"
+        if not _has_rate(protocol, rate):
+            reason = f"servos have {drivers.LOWEST_BAUD_RATE} to {drivers.HIGHEST_BAUD_RATE}"
             raise typer.BadParameter(
                 f"{rate} is no baud rate of servos; {reason}; correct it", param_hint="--baud"
             )
 
 
-def _refuse_ids(servo_ids: "Iterable[int]", option: str) -> None:
+def _refuse_ids(protocol: Protocol, servo_ids: "Iterable[int]", option: str) -> None:
     """Refuse ids that no servo has; one beyond them stands for all servos on the bus."""
-    from motiond.drivers.dynamixel import HIGHEST_ID
-
+    highest = _drivers_of(protocol).HIGHEST_ID
     for servo_id in servo_ids:
-        if not 0 <= servo_id <= HIGHEST_ID:
-            reason = f"servos have 0 to {HIGHEST_ID}"
+        if not 0 <= servo_id <= highest:
+            reason = f"servos have 0 to {highest}"
             raise typer.BadParameter(
                 f"{servo_id} is no id of a servo; {reason}; correct it", param_hint=option
             )
@@ -128,42 +197,98 @@ def _row_of(one: "Scanned") -> list[str]:
 
 @emulate.command()
 def dynamixel(
-    ids: Annotated[list[int] | None, typer.Option("--id", help="An id; may be repeated; 1, 2, 3.")] = None,
+    ids: Ids = None,
     model: Annotated[str, typer.Option(help="Of all servos.")] = "XM430-W350",
-    baud: Annotated[
-        int | None, typer.Option(help="Answer as late as at this rate; without it, at once.")
-    ] = None,
+    baud: BaudOfEmulated = None,
     return_delay: Annotated[int, typer.Option(min=0, max=508, help="Of the servos, in µs.")] = 0,
-    seconds: Annotated[float | None, typer.Option(help="End after so long.")] = None,
+    seconds: Seconds = None,
     *,
-    pty: Annotated[
-        bool, typer.Option("--pty", help="Behind a pseudo-terminal, whose path is printed.")
-    ] = False,
+    pty: BehindPty = False,
 ) -> None:
     """Emulate DYNAMIXEL servos on a bus until SIGINT or SIGTERM."""
     from motiond.drivers.dynamixel import models_by_name
     from motiond.drivers.dynamixel.emulator import EmulatedChain, EmulatedPort, EmulatedServo
 
-    _refuse_baud_rates(() if baud is None else (baud,))
-    _refuse_ids(ids or (), "--id")
+    _check_emulated("dynamixel", ids, baud, seconds, pty=pty)
+    known = _model_of(model, models_by_name())
+    settings = {"return_delay": return_delay // 2}
+    servos = [EmulatedServo(one, known, settings) for one in ids or (1, 2, 3)]
+    with EmulatedPort(EmulatedChain(servos, time.monotonic), baud) as port:
+        typer.echo(port.path)
+        _until_a_signal(seconds)
+
+
+@emulate.command()
+def feetech(
+    ids: Ids = None,
+    model: Annotated[str, typer.Option(help="Of all servos.")] = "STS3215",
+    baud: BaudOfEmulated = None,
+    seconds: Seconds = None,
+    *,
+    hand: Annotated[
+        bool,
+        typer.Option("--hand", help="Move a servo there and back, as a hand does, when its torque goes off."),
+    ] = False,
+    pty: BehindPty = False,
+) -> None:
+    """Emulate Feetech servos on a bus until SIGINT or SIGTERM."""
+    from motiond.drivers.feetech import models_by_name
+    from motiond.drivers.feetech.emulator import EmulatedChain, EmulatedPort, EmulatedServo
+
+    _check_emulated("feetech", ids, baud, seconds, pty=pty)
+    known = _model_of(model, models_by_name())
+    servos = [EmulatedServo(one, known) for one in ids or (1, 2, 3)]
+    with EmulatedPort(EmulatedChain(servos, time.monotonic), baud) as port:
+        typer.echo(port.path)
+        released_s = dict.fromkeys(servos, -inf)
+
+        def move(now_s: float) -> None:
+            with port.lock:
+                for servo in servos:
+                    if servo.torque:
+                        released_s[servo] = now_s
+                    servo.hand_ticks_s = _hand_ticks_s(now_s - released_s[servo])
+
+        _until_a_signal(seconds, move if hand else None)
+
+
+def _hand_ticks_s(since_s: float) -> float:
+    """Return how fast the hand moves a servo so long after its torque has gone off."""
+    since_s -= HAND_AFTER_S
+    return HAND_TICKS * pi / HAND_S * sin(tau * since_s / HAND_S) if 0.0 <= since_s < HAND_S else 0.0
+
+
+def _check_emulated(
+    protocol: Protocol, ids: list[int] | None, baud: int | None, seconds: float | None, *, pty: bool
+) -> None:
+    """Refuse options of an emulation that cannot be meant."""
+    _refuse_baud_rates(protocol, () if baud is None else (baud,))
+    _refuse_ids(protocol, ids or (), "--id")
     if seconds is not None and not 0.0 <= seconds < inf:
         raise typer.BadParameter(f"{seconds} is no time; give seconds from 0 up", param_hint="--seconds")
     if not pty:
         raise typer.BadParameter(
             "there is no other way yet than a pseudo-terminal; add it", param_hint="--pty"
         )
-    known = models_by_name()
-    if model not in known:
+
+
+def _model_of(name: str, known: "Mapping[str, M]") -> M:
+    if name not in known:
         raise typer.BadParameter(f"there are {', '.join(known)}", param_hint="--model")
-    settings = {"return_delay": return_delay // 2}
-    servos = [EmulatedServo(one, known[model], settings) for one in ids or (1, 2, 3)]
-    with EmulatedPort(EmulatedChain(servos, time.monotonic), baud) as port:
-        typer.echo(port.path)
-        _wait_for_a_signal(seconds)
+    return known[name]
 
 
-def _wait_for_a_signal(seconds: float | None) -> None:
+def _until_a_signal(seconds: float | None, move: "Callable[[float], None] | None" = None) -> None:
+    """Wait for a signal, or so long; meanwhile call `move` with the time since the beginning, in s."""
     ended = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    ended.wait(seconds)
+    if move is None:
+        ended.wait(seconds)
+        return
+    begun_s = time.monotonic()
+    while not ended.wait(HAND_STEP_S):
+        now_s = time.monotonic() - begun_s
+        if seconds is not None and now_s >= seconds:
+            return
+        move(now_s)

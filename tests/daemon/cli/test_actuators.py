@@ -1,11 +1,15 @@
-"""What `motiond scan` and `motiond emulate` refuse."""
+"""What `motiond scan` and `motiond emulate` refuse and ask."""
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+import orjson
 import pytest
 from typer.testing import CliRunner
 
 from motiond.daemon.cli.actuators import app
+from motiond.drivers.serial_bus import Scanned
 
 
 @pytest.mark.parametrize(
@@ -19,6 +23,21 @@ from motiond.daemon.cli.actuators import app
             ["scan", "/dev/ttyUSB0", "--baud", "57600", "--reboot", "7", "--reboot", "254"],
             "254 is no id of a servo; servos have 0 to 252; correct it",
         ),
+        (
+            ["scan", "/dev/ttyUSB0", "--protocol", "feetech", "--baud", "4000000"],
+            "4000000 is no baud rate of servos; servos have 19200 to 1000000; correct it",
+        ),
+        (["scan", "/dev/ttyUSB0", "--set-id", "1", "6"], "it needs the baud rate; add one --baud"),
+        (
+            ["scan", "/dev/ttyUSB0", "--baud", "1000000", "--set-id", "1", "254"],
+            "254 is no id of a servo; servos have 0 to 253; correct it",
+        ),
+        (
+            ["scan", "/dev/u", "--protocol", "dynamixel", "--baud", "57600", "--set-id", "1", "6"],
+            "ids of DYNAMIXEL servos are not set here; use DYNAMIXEL Wizard",
+        ),
+        (["emulate", "feetech", "--pty", "--model", "XM430-W350"], "there are SCS0009"),
+        (["emulate", "feetech", "--pty", "--baud", "2000000"], "servos have 19200 to 1000000"),
         (["emulate", "dynamixel", "--pty", "--id", "-1"], "-1 is no id of a servo; servos have 0 to 252"),
         (["emulate", "dynamixel", "--pty", "--baud", "-1"], "-1 is no baud rate of servos"),
         (["emulate", "dynamixel", "--pty", "--seconds", "nan"], "nan is no time; give seconds from 0 up"),
@@ -29,3 +48,59 @@ def test_refuses_what_cannot_be_meant(arguments: list[str], message: str) -> Non
     assert result.exit_code == 2
     plain = " ".join(result.stderr.replace("│", " ").split())
     assert message in plain
+
+
+def never(*_: object) -> NoReturn:
+    raise AssertionError("the bus was asked")
+
+
+def test_an_id_is_not_set_unless_somebody_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("motiond.drivers.feetech.set_id", never)
+    asked = ["scan", "/dev/ttyACM0", "--baud", "1000000", "--set-id", "1", "6"]
+    result = CliRunner().invoke(app, asked, input="n\n", standalone_mode=False)
+    question = "/dev/ttyACM0: give servo 1 the id 6, which it keeps without power? [y/N]: n\n"
+    assert (result.return_value, result.stdout) == (1, question)
+    assert result.stderr == "/dev/ttyACM0: servo 1 keeps its id\n"
+
+
+@pytest.mark.parametrize(("options", "typed"), [([], "y\n"), (["--yes"], "")])
+def test_an_id_is_set_where_somebody_does(
+    monkeypatch: pytest.MonkeyPatch, options: list[str], typed: str
+) -> None:
+    done: list[tuple[object, ...]] = []
+    monkeypatch.setattr("motiond.drivers.feetech.set_id", lambda *what: done.append(what))
+    asked = ["scan", "/dev/ttyACM0", "--baud", "1000000", "--set-id", "1", "6", *options]
+    result = CliRunner().invoke(app, asked, input=typed)
+    assert result.stdout.endswith("/dev/ttyACM0: servo 1 is servo 6 now\n")
+    assert done == [("/dev/ttyACM0", 1_000_000, 1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("options", "looks"),
+    [
+        ([], ["dynamixel", "feetech"]),
+        (["--protocol", "feetech"], ["feetech"]),
+        (["--protocol", "dynamixel"], ["dynamixel"]),
+        (["--baud", "1000000"], ["dynamixel", "feetech"]),
+        (["--baud", "4000000"], ["dynamixel"]),
+    ],
+)
+def test_servos_are_looked_for_by_one_protocol_after_the_other(
+    monkeypatch: pytest.MonkeyPatch, options: list[str], looks: list[str]
+) -> None:
+    looked: list[str] = []
+    for name in ("dynamixel", "feetech"):
+        monkeypatch.setattr(f"motiond.drivers.{name}.scan", lambda *_, name=name: looked.append(name))
+    result = CliRunner().invoke(app, ["scan", "/dev/u", *options], standalone_mode=False)
+    rates = f"at {options[1]} baud" if "--baud" in options else "at any common baud rate"
+    assert (result.return_value, looked) == (1, looks)
+    assert result.stderr == f"/dev/u: no servo answers {rates}; check power, cable and --baud\n"
+
+
+def test_where_servos_of_one_protocol_answer_the_other_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Scanned(57_600, 7, "XL430-W250", 52)
+    monkeypatch.setattr("motiond.drivers.dynamixel.scan", lambda *_: [found])
+    monkeypatch.setattr("motiond.drivers.feetech.scan", never)
+    result = CliRunner().invoke(app, ["scan", "/dev/u", "--json"], standalone_mode=False)
+    (servo,) = orjson.loads(result.stdout)
+    assert (result.return_value, servo["protocol"], servo["servo_id"]) == (0, "dynamixel", 7)
