@@ -143,7 +143,7 @@ dist: built
 	rm -rf build/environment
 	$(BIN)/python -m venv --without-pip build/environment
 	$(BIN)/python -m pip --python build/environment/bin/python install --quiet --disable-pip-version-check \
-		"$$(echo dist/motiond-*.whl)[dynamixel]"
+		"$$(echo dist/motiond-*.whl)[dynamixel,feetech]"
 	$(BIN)/python scripts/make_bom.py build/environment dist
 	scripts/try_install.sh dist/motiond-*.whl $(CURDIR)/$(BIN)/python
 	scripts/try_install.sh dist/motiond-*.tar.gz $(CURDIR)/$(BIN)/python

@@ -27,7 +27,7 @@ root="$made/root" home="$made/root/opt/motiond"
 constraints="$made/constraints.txt"
 "$python" -c 'import sys; print("numpy<2" if sys.version_info < (3, 13) else "")' >"$constraints"
 "$home/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \
-    --constraint "$constraints" --upgrade pip "${wheel}[dynamixel,physics]"
+    --constraint "$constraints" --upgrade pip "${wheel}[dynamixel,feetech,physics]"
 "$home/bin/python" -m pip uninstall --quiet --yes setuptools
 
 # Where it was made, and not where it will be, is written into its programs and into where the wheel came from.

@@ -52,6 +52,7 @@ NOT_RUN = {
     "docs/howto/teach.md": 1,
     "docs/howto/hebi-arm.md": 5,
     "docs/howto/policy.md": 2,
+    "docs/howto/so101.md": 1,
     "docs/init.md": 2,
     "docs/install.md": 7,
     "docs/layers.md": 4,
