@@ -13,7 +13,7 @@ from motiond.formats import FormatError, Problem
 from motiond.formats.io import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 CONFIGURATION = "motiond.yaml"
 """What the configuration is called where it is laid down, as `motiond run` looks for it in /etc/motiond."""
@@ -54,6 +54,21 @@ def lay_down(name: str, folder: Path, *, forced: bool) -> list[Path]:
         there = [path for path in copies if path.exists() or path.is_symlink()]
         if there:
             raise FormatError([Problem(str(path), 0, problem, reason, hint) for path in there])
+    _copy(folder, copies)
+    return list(copies)
+
+
+def complete(name: str, folder: Path) -> None:
+    """Copy an example's robot and motions to where a configuration of the folder names them.
+
+    What is there already stays. Raises FormatError for a file that cannot be written.
+    """
+    parts = _parts(name, example_config(name).parent)
+    copies = {folder / part: source for part, source in parts if "/" in part}
+    _copy(folder, {path: source for path, source in copies.items() if not path.exists()})
+
+
+def _copy(folder: Path, copies: Mapping[Path, Path]) -> None:
     for path, source in copies.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +79,6 @@ def lay_down(name: str, folder: Path, *, forced: bool) -> list[Path]:
             ) from error
         with replacing(path) as file:
             file.write(source.read_bytes())
-    return list(copies)
 
 
 def _parts(example: str, source: Path) -> Iterator[tuple[str, Path]]:

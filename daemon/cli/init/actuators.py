@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from motiond.drivers import DriverError
-from motiond.drivers.dynamixel import models_by_name, scan
+from motiond.drivers import DriverError, dynamixel, feetech
 from motiond.drivers.hebi import open_lookup, present
 from motiond.drivers.serial_bus import import_serial
 from motiond.text import listed, printable
@@ -21,7 +20,11 @@ if TYPE_CHECKING:
 
     from .questions import Questions
 
-KINDS = {"hebi": "HEBI module", "dynamixel": "servo"}
+KINDS = {"hebi": "HEBI module", "dynamixel": "servo", "feetech": "Feetech servo"}
+SERIAL = {"dynamixel": dynamixel, "feetech": feetech}
+SO101 = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
+"""The joints of an SO-101 by LeRobot's names, in the order of its ids, from 1."""
+SO101_MODEL = "STS3215"
 LOOK_S = 2.0  # HEBI modules announce themselves several times a second
 BY_ID = Path("/dev/serial/by-id")
 LIKELY_MAKERS = frozenset({0x0403, 0x2F5D})  # USB vendors of the adapters of servos: FTDI, ROBOTIS
@@ -39,31 +42,46 @@ class Actuator(NamedTuple):
 Found = dict[str, dict[str, Actuator]]  # of each kind, by what people call them
 
 
-def find(questions: Questions, driver: str | None, ports: Sequence[str], baud_rate: int | None) -> Found:
-    """Look for actuators of one kind, or of all."""
+def find(
+    questions: Questions, driver: str | None, ports: Sequence[str], baud_rate: int | None
+) -> tuple[Found, str | None]:
+    """Look for actuators of one kind, or of all; return them, and the kind that is asked for, if any.
+
+    A port asks for servos, of the kind that answers.
+    """
+    kinds = {driver} if driver else SERIAL if ports else KINDS
     found: Found = {kind: {} for kind in KINDS}
-    looks = (("hebi", find_modules), ("dynamixel", partial(find_servos, questions, ports, baud_rate)))
-    for kind, look in looks:
+    protocols = [kind for kind in SERIAL if kind in kinds]
+    looks = [find_modules] if "hebi" in kinds else []
+    looks += [partial(find_servos, questions, protocols, ports, baud_rate)] if protocols else []
+    for look in looks:
         try:
-            actuators = look() if driver in {None, kind} else []
+            actuators = look()
         except DriverError as error:  # as where a library is not installed
             typer.echo(str(error))
             continue
-        counts = Counter(one.name for one in actuators)
-        labels = [one.name if counts[one.name] == 1 else f"{one.place}:{one.name}" for one in actuators]
-        found[kind] = dict(zip(labels, actuators, strict=True))
-        if labels:
-            typer.echo(f"found {KINDS[kind]}s: {printable(listed(labels))}")
-    return found
+        for kind in actuators:
+            found[kind] = _labelled(actuators[kind])
+            if found[kind]:
+                typer.echo(f"found {KINDS[kind]}s: {printable(listed(found[kind]))}")
+    return found, driver or (max(SERIAL, key=lambda kind: len(found[kind])) if ports else None)
 
 
-def find_modules() -> list[Actuator]:
+def _labelled(actuators: Sequence[Actuator]) -> dict[str, Actuator]:
+    """Return actuators by what people call them: with their place where several have one name."""
+    counts = Counter(one.name for one in actuators)
+    labels = [one.name if counts[one.name] == 1 else f"{one.place}:{one.name}" for one in actuators]
+    return dict(zip(labels, actuators, strict=True))
+
+
+def find_modules() -> dict[str, list[Actuator]]:
     """Listen for HEBI modules on all network interfaces."""
     lookup = open_lookup(())
     typer.echo(f"looking for HEBI modules, {LOOK_S:g} s")
     sleep(LOOK_S)
     counts = present(lookup)  # of modules with one name, any could be meant
-    return sorted(Actuator(module.family, module.name) for module, count in counts.items() if count == 1)
+    modules = (Actuator(module.family, module.name) for module, count in counts.items() if count == 1)
+    return {"hebi": sorted(modules)}
 
 
 def usb_ports(questions: Questions) -> list[str]:
@@ -83,20 +101,47 @@ def usb_ports(questions: Questions) -> list[str]:
     ]
 
 
-def find_servos(questions: Questions, ports: Sequence[str], baud_rate: int | None) -> list[Actuator]:
-    """Ping all servos on serial ports; without a baud rate at the common ones, until servos answer."""
-    servos: list[Actuator] = []
+def find_servos(
+    questions: Questions, protocols: Sequence[str], ports: Sequence[str], baud_rate: int | None
+) -> dict[str, list[Actuator]]:
+    """Ping all servos on serial ports, by one protocol after the other until servos answer.
+
+    Without a baud rate at the common ones.
+    """
+    servos: dict[str, list[Actuator]] = {protocol: [] for protocol in protocols}
     for port in dict.fromkeys(ports or usb_ports(questions)):
         typer.echo(f"looking for servos on {port}")
         try:
-            answers = scan(port, () if baud_rate is None else (baud_rate,))
+            found = ((protocol, _on(port, protocol, baud_rate)) for protocol in protocols)
+            protocol, there = next((one for one in found if one[1]), (protocols[0], []))
         except DriverError as error:
             typer.echo(str(error))
             continue
-        for one in answers:
-            model = one.model if one.model in models_by_name() else None
-            servos.append(Actuator(port, str(one.servo_id), one.baud_rate, model))
+        servos[protocol] += there
     return servos
+
+
+def _on(port: str, protocol: str, baud_rate: int | None) -> list[Actuator]:
+    drivers = SERIAL[protocol]
+    if baud_rate is not None and not drivers.LOWEST_BAUD_RATE <= baud_rate <= drivers.HIGHEST_BAUD_RATE:
+        return []
+    known = drivers.models_by_name()
+    return [
+        Actuator(port, str(one.servo_id), one.baud_rate, one.model if one.model in known else None)
+        for one in drivers.scan(port, () if baud_rate is None else (baud_rate,))
+    ]
+
+
+def so101_servos(found: Found, joints: Collection[str]) -> dict[str, str]:
+    """Return which servo moves which joint of an SO-101, by LeRobot's ids; nothing where it is none."""
+    servos = found["feetech"]
+    ids = {joint: str(number) for number, joint in enumerate(SO101, 1)}
+    is_one = (
+        set(joints) == ids.keys()
+        and servos.keys() == set(ids.values())
+        and all(one.model == SO101_MODEL for one in servos.values())
+    )
+    return ids if is_one else {}
 
 
 def choose_driver(questions: Questions, found: Found, wanted: str | None, needed: int) -> str:
@@ -116,12 +161,12 @@ def configured_driver(
     `joints`: as its modules are called; where these are not all there, simulated ones are offered.
     `pairs`: joints for which an actuator is given.
     """
-    if wanted == "dynamixel" or pairs:
+    if wanted in SERIAL or pairs:
         problem = (
             f"{config} says what moves each joint; name another description by --model, such as its HRDF"
         )
         raise typer.BadParameter(printable(problem), param_hint="--actuator" if pairs else "--driver")
-    found = find(questions, wanted or "hebi", (), None)
+    found, _ = find(questions, wanted or "hebi", (), None)
     there = {name for one in found["hebi"].values() for name in (one.name, f"{one.place}/{one.name}")}
     if not there.issuperset(joints):
         found["hebi"] = {}
@@ -130,7 +175,7 @@ def configured_driver(
 
 def joint_names(found: Found, driver: str) -> list[str]:
     """Return names for joints after the actuators that move them."""
-    return [f"joint{label}" if driver == "dynamixel" else label for label in found.get(driver, ())]
+    return [f"joint{label}" if driver in SERIAL else label for label in found.get(driver, ())]
 
 
 def assign(
@@ -153,7 +198,8 @@ def assign(
         )
         hint = "check power and cables, or begin with --driver sim"
         raise DriverError(f"driver {driver}", problem, reason, hint)
-    known = {**dict(zip(joint_names(found, driver), labels, strict=True)), **pairs}
+    by_ids = so101_servos(found, joints) if driver == "feetech" else {}
+    known = {**dict(zip(joint_names(found, driver), labels, strict=True)), **by_ids, **pairs}
     reserved = {known[joint]: joint for joint in joints if joint in known}
     assigned: dict[str, Actuator] = {}
     in_order: list[bool] = []

@@ -32,7 +32,8 @@ def init(
         str | None, typer.Option(metavar="A,B,…", help="The joints, where there is no description.")
     ] = None,
     driver: Annotated[
-        Literal["sim", "hebi", "dynamixel"] | None, typer.Option(help="Look for such actuators alone.")
+        Literal["sim", "hebi", "dynamixel", "feetech"] | None,
+        typer.Option(help="Look for such actuators alone."),
     ] = None,
     port: Annotated[
         list[str] | None, typer.Option(help="A serial port to look at for servos; may be repeated.")
@@ -66,35 +67,36 @@ def init(
     target, questions = folder / NAME, about.Questions(yes=yes)
     if not folder.is_dir():
         raise typer.BadParameter(f"{folder} is no folder; make it first", param_hint="DIR")
-    question = f"{target} exists already; replace it?"
-    if target.exists() and not force and (yes or not typer.confirm(question)):
+    if target.exists() and not force and (yes or not typer.confirm(f"{target} exists already; replace it?")):
         hint = "name another folder, or --force it; docs/init.md says how to add a robot"
         raise FormatError([Problem(str(target), 0, "exists already", "it would be replaced", hint)])
     files = about.look_into(folder)
     described = about.describe(questions, files, "none" if joints else model)
     default = re.sub(r"[^A-Za-z0-9_-]+", "_", described.name if described else "robot")
     name = questions.ask("its name, in topics and on the command line", default, robot_name, "--robot", robot)
-    driver = driver or ("dynamixel" if port else None)
     pairs = {joint: label for joint, _, label in (text.partition("=") for text in actuator or ())}
     options: dict[str, Any] = {}
     assigned: dict[str, hardware.Actuator] = {}
     are_guessed = False
     if described and described.is_config:
-        config, moving = str(described.model), described.joints
-        options["driver"] = hardware.configured_driver(questions, driver, config, moving, pairs)
+        wanted, moving = driver or ("dynamixel" if port else None), described.joints
+        options["driver"] = hardware.configured_driver(questions, wanted, str(described.model), moving, pairs)
     else:
-        found = hardware.find(questions, driver, port or (), baud)
-        kind = hardware.choose_driver(questions, found, driver, len(described.joints) if described else 1)
+        found, asked = hardware.find(questions, driver, port or (), baud)
+        if not (described or joints or pairs):
+            described = about.offer_so101(questions, hardware.so101_servos(found, hardware.SO101))
+        kind = hardware.choose_driver(questions, found, asked, len(described.joints) if described else 1)
         named, given = hardware.joint_names(found, kind), joints or ",".join(pairs) or None
         moving = described.joints if described else about.ask_joints(questions, files, named, model, given)
         assigned, are_guessed = hardware.assign(questions, kind, found, pairs, moving)
         options |= {"model": described.model} if described else {}
         options["driver"] = hardware.driver_options(kind, assigned)
-    options["motions"] = about.ask_motions(questions, folder, files.motions, motions)
+    options["motions"] = about.ask_motions(questions, files, described, motions)
     options |= about.ask_map(questions, files) if options["motions"] else {}
     options["approach"] = about.approach(described.units if described else frozenset({"rad"}))
     if described:
         options["joints"] = {joint: {"actuator": "none"} for joint in described.followers if assigned}
+        options["joints"] |= {joint: {"limits": described.limits} for joint in moving if described.limits}
     else:
         options["joints"] = about.ask_limits(questions, moving)
     url = about.ask_broker(questions, broker)
@@ -112,19 +114,20 @@ def init(
         joints=moving,
         continuous=described.continuous if described else [],
     )
-    _write(target, text)
+    _write(target, text, described.example if described else None)
     typer.echo(f"{printable(str(target))}: written; the check of it follows")
     code = check(config=target)
     typer.echo(f"next: {shlex.quote(own_name())} run -c {shlex.quote(str(target))}")
     return code
 
 
-def _write(target: Path, text: str) -> None:
-    """Write a configuration once it has been loaded as a daemon loads it."""
+def _write(target: Path, text: str, example: str | None) -> None:
+    """Write a configuration once it has been loaded as a daemon loads it, and the example that it names."""
     from motiond.formats.io import replacing
 
     from ...config.section import ConfigError
     from ...config.settings import load_settings
+    from ...tools.example import complete
 
     with replacing(target) as stream:
         stream.write(text.encode())
@@ -133,3 +136,5 @@ def _write(target: Path, text: str) -> None:
             load_settings(Path(stream.name))
         except ConfigError as error:
             raise ConfigError([replace(one, file=str(target)) for one in error.problems]) from error
+    if example:
+        complete(example, target.parent)

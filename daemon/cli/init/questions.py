@@ -21,9 +21,10 @@ from motiond.text import printable
 from ...config.secrets import has_password
 from ...joints import build_joint_map, read_robot
 from ...planning import is_motion
+from ...tools.example import example_config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from motiond.formats.io import Foreign
 
@@ -39,6 +40,7 @@ FOREIGN_SUFFIX = re.compile(
 NAMES_HRDF = re.compile(rb"""^["']?hrdf["']?\s*:""", re.MULTILINE)
 MOST_LOOKED_INTO = 1000
 HEAD_BYTES = 1 << 16
+SO101_LIMITS = {"velocity": 2.5, "acceleration": 12.0}  # rad/s, rad/s²
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ class Described(NamedTuple):
 
     `joints` need an actuator each; `reductions` are those that the description states, by joint; `units` are
     those of its joints, rad, m or both; `continuous` turn without end, by what it says; `resource_paths` hold
-    its meshes that are not in its own folder.
+    its meshes that are not in its own folder. `example`: that of motiond whose description it is, and
+    `limits`: of each of its joints, as far as the description has none.
     """
 
     name: str
@@ -97,6 +100,8 @@ class Described(NamedTuple):
     continuous: list[str]
     resource_paths: list[str]
     is_config: bool
+    example: str | None = None
+    limits: Mapping[str, float] = {}
 
 
 class Folder(NamedTuple):
@@ -186,6 +191,20 @@ def describe(questions: Questions, folder: Folder, file: str | None) -> Describe
     )
 
 
+def offer_so101(questions: Questions, servos: Collection[str]) -> Described | None:
+    """Ask whether servos are those of an SO-101, and then return what its example describes.
+
+    `servos`: nobody is asked where they cannot be. Where nobody can be asked, they are not taken for one.
+    """
+    question = "six STS3215 with the ids 1 to 6 answer: are they an SO-101, numbered as LeRobot does?"
+    if not servos or questions.yes or not typer.confirm(question, default=True):
+        return None
+    example = example_config("so101").parent
+    model = example / "robots" / "so101.urdf"
+    described = describe(questions, Folder(example, [model], [], [], {}), str(model))
+    return described and described._replace(example="so101", limits=SO101_LIMITS)
+
+
 def _folders_of_meshes(path: Path, name: str, start: Path) -> list[str]:
     """Return the folder of meshes that lie outside of a description's own, as seen from `start`."""
     whole = next(one for one in load_robots(path) if one.name == name)
@@ -237,12 +256,15 @@ def approach(units: Collection[str]) -> dict[str, float | dict[str, float]]:
 
 
 def ask_motions(
-    questions: Questions, folder: Path, folders: Sequence[Path], given: Sequence[str] | None
+    questions: Questions, folder: Folder, described: Described | None, given: Sequence[str] | None
 ) -> list[str]:
     """Return files and folders of motions as the configuration names them."""
     if given:
-        return [os.path.relpath(place, folder.resolve()) for place in given if place != NONE]
-    default = ",".join(str(one.relative_to(folder)) for one in folders) or NONE
+        return [os.path.relpath(place, folder.path.resolve()) for place in given if place != NONE]
+    there = [str(one.relative_to(folder.path)) for one in folder.motions]
+    if described and described.example:
+        there.append(f"motions/{described.example}")
+    default = ",".join(there) or NONE
     places = questions.ask("files and folders of motions", default, _names_of)
     return [] if places == [NONE] else places
 

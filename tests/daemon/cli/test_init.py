@@ -21,7 +21,7 @@ from tests.daemon.programs import run_here
 from tests.daemon.rig import sweep, write_seq
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 CONFIG = Path(__file__).parents[3] / "config"
 ARM = ("base", "shoulder", "elbow", "wrist1", "wrist2", "wrist3")
@@ -85,14 +85,20 @@ def ports(monkeypatch: pytest.MonkeyPatch, *there: tuple[str, int | None]) -> No
     monkeypatch.setattr("serial.tools.list_ports.comports", lambda: found)
 
 
-def servos(monkeypatch: pytest.MonkeyPatch, *ids: int) -> str:
+def servos(monkeypatch: pytest.MonkeyPatch, *ids: int, model: str = "XL430-W250") -> str:
     """Have servos answer at each port, and return one."""
 
-    def scan(_: str, baud_rates: Sequence[int]) -> list[SimpleNamespace]:
-        (rate,) = baud_rates or (57_600,)
-        return [SimpleNamespace(servo_id=number, baud_rate=rate, model="XL430-W250") for number in ids]
+    def scan(of: str, at_first: int) -> Callable[[str, Sequence[int]], list[SimpleNamespace]]:
+        there = ids if (model in FEETECH) == (of == "feetech") else ()
 
-    monkeypatch.setattr(actuators, "scan", scan)
+        def found(_: str, baud_rates: Sequence[int]) -> list[SimpleNamespace]:
+            (rate,) = baud_rates or (at_first,)
+            return [SimpleNamespace(servo_id=number, baud_rate=rate, model=model) for number in there]
+
+        return found
+
+    monkeypatch.setattr("motiond.drivers.dynamixel.scan", scan("dynamixel", 57_600))
+    monkeypatch.setattr("motiond.drivers.feetech.scan", scan("feetech", 1_000_000))
     return "/dev/ttyUSB0"
 
 
@@ -327,6 +333,7 @@ def test_an_answer_that_cannot_be_is_asked_for_again(
     ]
 
 
+FEETECH = ("STS3215", "STS3250", "SCS0009")
 SIX_SERVOS = "1, 2, 3, 4, 5, 6"
 
 
@@ -335,7 +342,7 @@ SIX_SERVOS = "1, 2, 3, 4, 5, 6"
     [
         (("--robot", "a/b"),
          "--robot: 'a/b' cannot be a part of a topic; letters, digits, _ and - can; rename it"),
-        (("--driver", "kuka"), "'--driver': 'kuka' is not one of 'sim', 'hebi', 'dynamixel'"),
+        (("--driver", "kuka"), "'--driver': 'kuka' is not one of 'sim', 'hebi', 'dynamixel', 'feetech'"),
         (("--broker", "mqtt://u:p@b"), f"--broker: {REFUSED_LOGIN}"),
         (("--actuator", "elbow=1", "--driver", "sim"),
          f"--actuator: elbow: no joint that needs it; there are {', '.join(ARM)}; correct it"),
@@ -390,6 +397,69 @@ def test_who_takes_servos_in_their_order_is_warned_that_it_is_a_guess(
     assert (code, guessed in out) == (0, False)
     assert "Error: '6' is none of them; there are 1, 2, 3, 4, 5; choose one\n" in out
     assert "NOBODY HAS SAID" not in file.read_text()
+
+
+def test_feetech_servos_are_found_where_no_others_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = servos(monkeypatch, 1, 2, model="SCS0009")
+    code, out, _ = run_here(capsys, "init", tmp_path, "--yes", "--port", port, *CLOSED)
+    assert (code, "found Feetech servos: 1, 2\n" in out) == (0, True)
+    driver = load_settings(tmp_path / "motiond.yaml").robots["robot"].driver
+    assert (driver.type, driver.options["ports"]) == (
+        "feetech",
+        [{"port": port, "baud_rate": 1_000_000, "ids": {"joint1": 1, "joint2": 2}}],
+    )
+    assert driver.options["models"] == {"joint1": "SCS0009", "joint2": "SCS0009"}
+
+
+SO101 = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
+IS_IT = "six STS3215 with the ids 1 to 6 answer: are they an SO-101, numbered as LeRobot does?"
+
+
+def test_six_servos_are_offered_as_an_so101(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = servos(monkeypatch, *range(1, 7), model="STS3215")
+    asked = answer(monkeypatch, "arm", *[""] * 9)
+    code, out, err = run_here(capsys, "init", tmp_path, "--port", port, *CLOSED)
+    assert (code, err, IS_IT in asked) == (0, "", True)
+    assert "arm: greet: ok; 9 s, speed up to 2.03\n" in out
+    robot = load_settings(tmp_path / "motiond.yaml").robots["arm"]
+    assert robot.model is not None
+    assert robot.model.file == tmp_path / "robots" / "so101.urdf"
+    assert robot.motions == [tmp_path / "motions" / "so101"]
+    ids = {joint: number for number, joint in enumerate(SO101, 1)}
+    assert robot.driver.options["ports"] == [{"port": port, "baud_rate": 1_000_000, "ids": ids}]
+    assert "NOBODY HAS SAID" not in (tmp_path / "motiond.yaml").read_text()
+
+
+@pytest.mark.parametrize(("options", "typed"), [((), "n"), (("--yes",), "")])
+def test_six_servos_are_no_so101_unless_somebody_says_so(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    options: Sequence[str],
+    typed: str,
+) -> None:
+    port = servos(monkeypatch, *range(1, 7), model="STS3215")
+    answer(monkeypatch, "", typed, *[""] * 12)
+    assert run_here(capsys, "init", tmp_path, "--port", port, *options, *CLOSED)[0] == 0
+    joints = load_settings(tmp_path / "motiond.yaml").robots["robot"].joints
+    assert [*joints] == [f"joint{number}" for number in range(1, 7)]
+    assert of_this_test(tmp_path) == ["motiond.yaml"]
+    assert not (tmp_path / "robots").exists()
+
+
+def test_servos_of_a_description_of_an_so101_are_known_by_their_ids(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_down("so101", tmp_path, forced=False)
+    port = servos(monkeypatch, *range(6, 0, -1), model="STS3215")
+    code, _, err = run_here(capsys, "init", tmp_path, "--yes", "--force", "--port", port, *CLOSED)
+    assert (code, err) == (0, "")
+    (bus,) = load_settings(tmp_path / "motiond.yaml").robots["so101"].driver.options["ports"]
+    assert bus["ids"] == {joint: number for number, joint in enumerate(SO101, 1)}
 
 
 def test_a_module_called_as_another_joint_is_not_offered(
