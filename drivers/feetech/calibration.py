@@ -1,8 +1,7 @@
 """Reads a calibration file of LeRobot: which servo each joint has, its homing offset, and its range.
 
 Such a file is a JSON object with an entry for each joint: `id`, `drive_mode`, `homing_offset`, `range_min`
-and `range_max`, positions in ticks. LeRobot keeps them under
-`~/.cache/huggingface/lerobot/calibration/robots/`, one for each arm.
+and `range_max`, positions in ticks.
 """
 
 from __future__ import annotations
