@@ -24,6 +24,7 @@ from .setup import (
     clear_errors,
     find_units,
     lock,
+    refuse_echo,
     refused,
     settings,
     unlocked,
@@ -74,6 +75,8 @@ class FeetechDriver(SerialDriver):
     # -- what these servos differ in ------------------------------------------------------------------------
 
     def _find_servos(self) -> list[Servo]:
+        for bus in self._buses:
+            refuse_echo(bus)
         return [replace(servo, model=find_units(servo)) for servo in super()._find_servos()]
 
     def _make_limits(self) -> FeetechLimits:

@@ -12,6 +12,7 @@ from ..serial_bus.options import of_actuator
 from ..serial_bus.setup import Wish, common_wishes, failed, profile_and_gains, raise_all
 from .family import FEETECH
 from .models import models
+from .protocol import BROADCAST_ID, Instruction, encode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -28,12 +29,27 @@ ALL_STATUS = 1
 FINE_VELOCITY, ZERO_IS_FASTEST, COUNTS_TURNS = 0x04, 0x08, 0x10
 """Bits of the register `phase`."""
 FULL_TORQUE = 1000
+_TO_NOBODY = bytes([42, 2])
+"""Address and length of a goal, and no servo."""
 _NEEDED = {
     "homing_offset_ticks": "homing_offset",
     "profile_acceleration_rad_s2": "profile_acceleration",
     "torque_limit": "torque_limit",
 }
 """The registers that options need, which not all series have."""
+
+
+def refuse_echo(bus: Bus) -> None:
+    """Raise DriverError if a port returns what is sent, as questions look like answers in this protocol."""
+    question = encode(BROADCAST_ID, Instruction.SYNC_WRITE, _TO_NOBODY)
+    bus.send(question)
+    if bus.receive(len(question), bus.deadline_s(len(question), len(question), 0.0)).startswith(question):
+        raise DriverError(
+            bus.port,
+            "its adapter returns what is sent",
+            "questions cannot be told from answers",
+            "use an adapter for half-duplex buses, or one that can be told not to",
+        )
 
 
 def find_units(servo: Servo) -> Model:

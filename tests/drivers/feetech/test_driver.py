@@ -19,6 +19,7 @@ from motiond.drivers.feetech.protocol import checksum
 from motiond.drivers.registry import make_driver
 from tests.drivers.errors import message_of
 from tests.drivers.feetech.bench import STS3215, Bench, servo
+from tests.drivers.serial_bus.memory_port import MemoryLine
 from tests.tables import table
 
 if TYPE_CHECKING:
@@ -56,6 +57,21 @@ def test_names_all_that_is_missing_and_what_is_there_instead() -> None:
             f"and there is also SCS0009 as servo 9 of {path}; check cables, power, ids and the baud rate; "
             "`motiond scan` finds servos"
         )
+
+
+def test_refuses_an_adapter_that_returns_what_is_sent(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question for two bytes would be taken for the answer that has them."""
+    write = MemoryLine.write
+
+    def echoed(line: MemoryLine, frame: bytes | bytearray) -> int:
+        line._answers.append((line.now(), bytes(frame)))
+        return write(line, frame)
+
+    monkeypatch.setattr(MemoryLine, "write", echoed)
+    assert message_of(DriverError, bench.driver.open) == (
+        f"{bench.ports[0].path}: its adapter returns what is sent; questions cannot be told from answers; "
+        "use an adapter for half-duplex buses, or one that can be told not to"
+    )
 
 
 @table("registers, options, message")
