@@ -350,9 +350,22 @@ class RequestHandlers:
         goal = self._playing("change the speed of", request.goal_id)
         self._refuse_added(goal, "its speed stays as it is", "stop it, and add it at another speed")
         refuse_speed(goal.playback.track, request.speed)
+        await self._refuse_speed_by_body(goal, request)
         self._session.set_speed(goal, request.speed, self._robot.planner.set_speed(goal, request.speed))
         self._robot.report_state()
         return {"speed": request.speed, "goal_id": goal.goal_id}
+
+    async def _refuse_speed_by_body(self, goal: MotionGoal, request: SpeedRequest) -> None:
+        """Refuse a speed that would be too much for where other joints hold; raises RequestError."""
+        planner, held = self._robot.planner, self._session.known.reference
+        if held is None or not planner.looks_at_speed(goal, request.speed):
+            return
+        playing = [*self._session.goals]
+        for warning in await asyncio.to_thread(planner.refuse_speed, goal, request.speed, held, playing):
+            planner.warn(warning)
+        if self._playing("change the speed of", request.goal_id) is not goal:
+            ended, hint = f"{goal.motion} ended before", "change the speed of what follows"
+            raise RequestError("NOT_PLAYING", self._robot.name, ended, hint=hint)
 
     async def seek(self, request: SeekRequest) -> ProgressAnswer:
         """Come to rest, go to the place, and on from there unless the motion was paused."""

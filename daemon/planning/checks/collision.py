@@ -55,6 +55,7 @@ class CollisionCheck:
 
     name = "nearest"
     slows = False
+    depends_on_speed = False
 
     def __init__(
         self,

@@ -182,6 +182,7 @@ class EffortCheck:
 
     name = "effort"
     refuses_unseen = False
+    depends_on_speed = True
 
     def __init__(
         self,

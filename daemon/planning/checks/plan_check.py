@@ -85,6 +85,7 @@ class PlanCheck(Protocol):
     - `warnings`: what of that may not be meant
     - `refuses_unseen`: whether nothing may move on a way that it has not looked at
     - `slows`: whether it asks for slower ways
+    - `depends_on_speed`: whether what it finds of rows depends on how fast they are played
     """
 
     name: str
@@ -92,6 +93,7 @@ class PlanCheck(Protocol):
     warnings: Sequence[str]
     refuses_unseen: bool
     slows: bool
+    depends_on_speed: bool
 
     def of_plan(self, planned: Plan, joint_map: JointMap, stopped: Callable[[], bool], /) -> PlanFindings:
         """Look at a motion; once it is `stopped`, what is found does not matter any more."""

@@ -35,12 +35,14 @@ class Stretch(NamedTuple):
     - `where`: which these are, for messages; '' where that is clear
     - `is_motion`: whether the library has looked at them already, as far as it could
     - `speed`: how fast they are played at most, as a factor of their rate
+    - `hint`: what else helps where they are refused, for messages
     """
 
     track: Track
     where: str
     is_motion: bool = False
     speed: float = 1.0
+    hint: str = ""
 
 
 class BodyChecks:
@@ -61,6 +63,11 @@ class BodyChecks:
     def slow(self) -> bool:
         """Whether a way may have to be slower."""
         return any(check.slows for check in self._library.checks)
+
+    @property
+    def depend_on_speed(self) -> bool:
+        """Whether what is found of rows may change with their speed."""
+        return any(check.depends_on_speed for check in self._library.checks)
 
     @property
     def refuse_unseen(self) -> bool:
@@ -86,13 +93,27 @@ class BodyChecks:
         warnings = [_said(motion, one, known[1]) for one, known in slowed if known is not None]
         for stretch, found in self.look(stretches, meanwhile):
             refusals = [*found.refusals, *([found.because] if found.slower < 1.0 else [])]
-            problems += [_said(motion, stretch, refusal) for refusal in refusals]
+            hint = f", or {stretch.hint}" if stretch.hint else ""
+            problems += [_said(motion, stretch, refusal) + hint for refusal in refusals]
             warnings += [_said(motion, stretch, warning) for warning in found.warnings]
             if refusals and found.about is not None:
                 data.setdefault("nearest", found.about)
         if problems:
             raise RequestError.of("INVALID_MOTION", shortened("\n".join(problems), LONGEST_REASON), data)
         return warnings
+
+    def refuse_speed(self, motion: str, track: Track, speed: float, meanwhile: Meanwhile) -> list[str]:
+        """Refuse to play a motion's rows faster because of what is found of that; return the warnings.
+
+        Raises RequestError with all that is against it.
+        """
+        library, at_speed = self._library, replace(meanwhile, speed=speed)
+        checks = [one for one in library.checks if one.depends_on_speed]
+        found = [one.of_held(track, at_speed, library.joint_map) for one in checks]
+        stretch = Stretch(track, f"at speed {speed:g}")
+        if problems := [_said(motion, stretch, refusal) for one in found for refusal in one.refusals]:
+            raise RequestError.of("INVALID_MOTION", shortened("\n".join(problems), LONGEST_REASON), {})
+        return [_said(motion, stretch, warning) for one in found for warning in one.warnings]
 
     def slower(self, way: Track, held: Floats) -> tuple[float, str]:
         """Return at which factor of its speed a way would be allowed, and why; 1 as it is.

@@ -707,6 +707,21 @@ class GoalPlanner:
         goal.gentlest = min(goal.gentlest, ramp)
         return ramp
 
+    def looks_at_speed(self, goal: MotionGoal, speed: float) -> bool:
+        """Whether `refuse_speed` has anything to look at: joints that hold elsewhere than the plan knew."""
+        is_faster = speed > max(1.0, goal.speed, goal.fastest)
+        return is_faster and self._body.depend_on_speed and not goal.playback.plan.driven.all()
+
+    def refuse_speed(
+        self, goal: MotionGoal, speed: float, held: Sequence[float], playing: Sequence[Goal]
+    ) -> list[str]:
+        """Refuse a speed for what checks of the robot's body find; return their warnings; in a thread.
+
+        `held` is where other joints hold, `playing` what plays as well. Raises RequestError.
+        """
+        meanwhile = self._meanwhile(goal, np.array(held), playing)
+        return self._body.refuse_speed(goal.motion, goal.playback.track.track, speed, meanwhile)
+
     def clock_acceleration(self, playback: Playback, speed: float) -> float:
         """Return how fast the clock may ramp at a speed, in 1/s; beyond 1 the path leaves less room."""
         track = playback.track
@@ -807,7 +822,10 @@ class GoalPlanner:
 
 def _blended(goal: MotionGoal, blend: Blend, back: Track, speed: float) -> list[Stretch]:
     """Return what a goal leads along that begins by a blend, which is played at up to a speed."""
-    return [*stretches_of(goal, [back]), Stretch(blend.track, WAY, speed=max(1.0, speed))]
+    hint = "choose a longer `blend_s` or none"
+    if speed > 1.0:
+        hint = f"lower `speed` from {speed:g}, {hint}"
+    return [*stretches_of(goal, [back]), Stretch(blend.track, WAY, speed=max(1.0, speed), hint=hint)]
 
 
 def _where_any(turned: Floats) -> list[float]:

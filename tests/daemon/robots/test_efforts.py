@@ -156,6 +156,24 @@ async def test_a_posture_that_is_too_heavy_at_any_speed_is_refused_also_where_wa
     assert "and too much at any speed" in message
 
 
+async def test_a_speed_is_held_to_where_other_joints_are(rig: Rig) -> None:
+    write_seq(rig.folder / "motions" / "wag.seq", swing(-0.8, 3.0), ("elbow",), RATE_HZ)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await go(rig, registry, shoulder=0.6)
+        goal_id = (await ask(registry, "play", motion="wag"))["goal_id"]
+        await rig.until_state("playing")
+        for speed in (0.5, 1.0, 1.2):
+            assert (await ask(registry, "speed", speed=speed))["speed"] == speed
+        code, message = await refused(registry, "speed", speed=3.0)
+        assert (await rig.rest_after(goal_id))["code"] == "SUCCESSFUL"
+    assert code == "INVALID_MOTION"
+    assert message == (
+        "wag: at speed 3, joint 'shoulder' needs 6.06 N·m at 1.700 s (frame 170, the worst of 89); "
+        "its effort limit is 5.9 N·m; lighten the motion or raise the model's limit"
+    )
+
+
 async def test_a_posture_that_is_too_much_for_long_is_gone_to_with_a_warning(rig: Rig) -> None:
     rig.robot["joints"] = {"shoulder": {"limits": {"continuous_effort": 4.0}}}
     async with rig.running() as registry:
@@ -183,4 +201,8 @@ async def test_a_blend_is_held_to_what_it_takes_at_its_speed(
             code, message = await refused(registry, "play", motion="lift", **how)
             assert code == "INVALID_MOTION"
             assert message.startswith("lift: on the way, joint 'shoulder' needs ")
+            assert message.splitlines()[0].endswith(
+                "; lighten the motion or raise the model's limit, "
+                "or lower `speed` from 3, choose a longer `blend_s` or none"
+            )
         await ask(registry, "stop")
