@@ -48,6 +48,7 @@ NAMES = (
     "start",
     "cli",
     "dynamixel",
+    "feetech",
     "hebi",
 )
 TIMED = frozenset(
@@ -65,6 +66,7 @@ TIMED = frozenset(
         "physical_ticks",
         "brokers",
         "dynamixel",
+        "feetech",
         "http",
         "browser",
     }

@@ -105,17 +105,29 @@ class Bus:
         has come: the bus's own buffer, from which the caller may remove packets. Raises CommunicationLost if
         the port is gone.
         """
-        received = self._received
-        while len(received) < wanted:
-            try:
-                chunk = self._line.read(deadline_s)
-            except OSError as error:
-                raise self._gone(error) from error
-            if not chunk:
-                break
-            received += chunk
-            self._heard += chunk
-        return received
+        while len(self._received) < wanted and self.receive_next(deadline_s):
+            pass
+        return self._received
+
+    def receive_next(self, deadline_s: float) -> bytearray | None:
+        """Wait for what comes next until a monotonic time.
+
+        Returns as `receive` does; None if nothing came. Raises CommunicationLost if the port is gone.
+        """
+        try:
+            chunk = self._line.read(deadline_s)
+        except OSError as error:
+            raise self._gone(error) from error
+        if not chunk:
+            return None
+        self._received += chunk
+        self._heard += chunk
+        return self._received
+
+    @property
+    def heard_bytes(self) -> int:
+        """How many bytes have come since the last frame was sent."""
+        return len(self._heard)
 
     def heard_from(self, servo_id: int) -> bool:
         """Return whether an answer of a servo has begun since the last frame was sent, sound or not."""

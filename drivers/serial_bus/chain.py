@@ -7,6 +7,7 @@ of each servo.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from struct import Struct
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 BEFORE_DATA = 2
 """Bytes of a row before the block: error and id."""
+_WORDS = {1: "B", 2: "H", 4: "I"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +50,15 @@ class Block:
 
     `registers`: of a table, by the quantities of `ActuatorState` that they report. `trailer`: bytes of a row
     behind the block. `address`, `length`: of the block. `row`: what one servo answers, as a numpy type with a
-    field for its error, its id and each quantity. `signs`: of quantities of sign and magnitude, the value of
-    the bit that is the sign.
+    field for its error, its id and each quantity. `signed`: the quantities of sign and magnitude, which
+    numpy has no type for.
     """
 
     def __init__(self, table: Table, registers: Mapping[str, str], trailer: int = 0) -> None:
         items = {quantity: table[register] for quantity, register in registers.items()}
         self.address = min(item.address for item in items.values())
         self.length = max(item.end for item in items.values()) - self.address
-        self.signs = {
-            quantity: 1 << item.sign_bit for quantity, item in items.items() if item.sign_bit is not None
-        }
+        self.signed = {quantity: item for quantity, item in items.items() if item.sign_bit is not None}
         offsets = [BEFORE_DATA + item.address - self.address for item in items.values()]
         self.row = np.dtype(
             {
@@ -87,10 +87,11 @@ class Answer:
         self._buffer = bytearray(self._size * len(ids))
         rows = np.frombuffer(self._buffer, block.row)
         columns: dict[str, NDArray[Any]] = {name: rows[name] for name in block.row.names or ()}
-        self._magnitudes = [
-            (columns[name], np.zeros(len(ids), np.int32), sign) for name, sign in block.signs.items()
-        ]
-        columns.update(zip(block.signs, [values for _, values, _ in self._magnitudes], strict=True))
+        self._signed = []
+        for quantity, item in block.signed.items():
+            columns[quantity] = values = np.zeros(len(ids), np.int32)
+            unpack = Struct(("<" if item.byte_order == "little" else ">") + _WORDS[item.size]).unpack_from
+            self._signed.append((unpack, item.address - block.address, 1 << (item.sign_bit or 0), values))
         self.columns: Columns = columns
 
     @property
@@ -100,19 +101,15 @@ class Answer:
 
     def take_one(self, place: int, packet: StatusPacket) -> bool:
         """Take a servo's own answer; False if it is no answer to this question."""
-        if len(packet.data) != self._block.length:
+        data = packet.data
+        if len(data) != self._block.length:
             return False
         begin = place * self._size
-        self._buffer[begin : begin + BEFORE_DATA] = bytes([packet.error, packet.servo_id])
-        begin += BEFORE_DATA
-        self._buffer[begin : begin + self._block.length] = packet.data
+        self._buffer[begin : begin + BEFORE_DATA + len(data)] = bytes((packet.error, packet.servo_id)) + data
+        for unpack, offset, sign, values in self._signed:  # now, as other answers are still on their way
+            value = unpack(data, offset)[0]
+            values[place] = -(value & (sign - 1)) if value & sign else value
         return True
-
-    def settle(self) -> None:
-        """Work out the columns of sign and magnitude, after all answers have been taken."""
-        for raw, values, sign in self._magnitudes:
-            np.bitwise_and(raw, sign - 1, out=values, casting="unsafe")
-            np.negative(values, out=values, where=(raw & sign).astype(bool))
 
 
 class Chain:
@@ -174,22 +171,30 @@ class Chain:
         """
         answer = self._answers[self._full]
         if self.table.sync_read:
-            self.take_each(self.bus.receive(self._lengths[self._full], self._deadline_s), answer)
+            self._take_each(answer)
         else:
             self._ask_each(self.blocks[self._full], answer)
-        self.all_answered = bool(self.answered.all())
-        answer.settle()
         return answer
 
-    def take_each(self, received: bytearray, answer: Answer) -> None:
-        """Take the answers of servos one by one out of what was received."""
-        self.answered.fill(False)
-        while (packet := self.bus.protocol.take(received)) is not None:
-            place = self._place.get(packet.servo_id)
-            if place is not None and answer.take_one(place, packet):
-                self.answered[place] = True
-        for place in np.flatnonzero(~self.answered):
-            self.damaged[place] = self.bus.heard_from(self.ids[place])
+    def _take_each(self, answer: Answer) -> None:
+        """Take the answers of servos one by one, as they come."""
+        bus, length, answered = self.bus, self._lengths[self._full], [False] * len(self.ids)
+        take, place_of = bus.protocol.take, self._place.get
+        while (
+            not all(answered)
+            and bus.heard_bytes < length
+            and (received := bus.receive_next(self._deadline_s)) is not None
+        ):
+            while (packet := take(received)) is not None:
+                place = place_of(packet.servo_id)
+                if place is not None and answer.take_one(place, packet):
+                    answered[place] = True
+        self.all_answered = all(answered)
+        self.answered[:] = answered
+        if not self.all_answered:
+            self.damaged[:] = [
+                not is_sound and bus.heard_from(one) for is_sound, one in zip(answered, self.ids, strict=True)
+            ]
 
     def _ask_each(self, block: Block, answer: Answer) -> None:
         """Ask servos one by one, as they do not know sync reads."""
@@ -199,6 +204,7 @@ class Chain:
             packets = bus.ask(question, (servo_id,), block.length)
             self.answered[place] = bool(packets) and answer.take_one(place, packets[0])
             self.damaged[place] = not self.answered[place] and bus.heard_from(servo_id)
+        self.all_answered = bool(self.answered.all())
 
     def get(self, name: str) -> list[int]:
         """Read a register of all servos. Raises CommunicationLost if servos do not answer; names them."""
