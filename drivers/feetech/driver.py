@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ..base import DriverError
-from ..serial_bus.chain import Block, Chain
+from ..serial_bus.chain import Block
 from ..serial_bus.driver import SerialDriver
 from ..serial_bus.setup import by_register, raise_all, reached, refuse_held_places, wait_for_boot, write_all
 from ..serial_bus.units import Units, units_of
 from .calibration import calibrated, with_calibration
 from .capacity import capacity_at_best, capacity_of
+from .chain import FeetechChain
 from .family import FEETECH
 from .limits import FeetechLimits
 from .options import FeetechOptions
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from ..base import DriverOptions
     from ..serial_bus.bus import Bus
     from ..serial_bus.capacity import Capacity
-    from ..serial_bus.chain import Servo
+    from ..serial_bus.chain import Chain, Servo
     from ..serial_bus.family import Family
     from ..serial_bus.options import Place, SerialPortOptions
     from ..serial_bus.setup import Wish
@@ -87,7 +88,7 @@ class FeetechDriver(SerialDriver):
         # Where no current is measured, the load stands in its place, and has no unit.
         effort = "present_current" if "present_current" in table else "present_load"
         block = Block(table, {**_FEEDBACK, "effort": effort})
-        return Chain(bus, servos, block, block)
+        return FeetechChain(bus, servos, block, block)
 
     def _make_units(self) -> Units:
         return units_of([servo.model for servo in self._servos], self.actuators, self._set, self.family)
