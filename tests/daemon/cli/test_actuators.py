@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+import numpy as np
 import orjson
 import pytest
 from typer.testing import CliRunner
 
-from motiond.daemon.cli.actuators import app
+from motiond.daemon.cli.actuators import HAND_STEP_S, _hand_ticks_s, app
 from motiond.drivers.serial_bus import Scanned
 
 
@@ -104,3 +105,10 @@ def test_where_servos_of_one_protocol_answer_the_other_is_not_tried(monkeypatch:
     result = CliRunner().invoke(app, ["scan", "/dev/u", "--json"], standalone_mode=False)
     (servo,) = orjson.loads(result.stdout)
     assert (result.return_value, servo["protocol"], servo["servo_id"]) == (0, "dynamixel", 7)
+
+
+def test_an_emulated_hand_moves_a_servo_there_and_back() -> None:
+    speeds = np.array([_hand_ticks_s(step * HAND_STEP_S) for step in range(300)])
+    ticks = np.cumsum(speeds) * HAND_STEP_S
+    assert (ticks.max(), ticks[-1]) == (pytest.approx(250, abs=1), pytest.approx(0, abs=1))
+    assert _hand_ticks_s(0.0) == _hand_ticks_s(float("inf")) == 0.0
