@@ -235,7 +235,7 @@ class TwistMap:
         since_s = FIRST_S if self._last_s is None else min(now_s - self._last_s, LONGEST_S)
         whole, share, slowed_by = self._within_limits(positions, twist)
         change = self._accelerations * max(since_s, 0.0)
-        part = _reached(self._last, whole, change)
+        part = _reached(self._last, whole, change, 1.0 / max(share, NO_VALUE))
         towards = part * whole - self._last
         far = np.abs(towards)
         step = np.min(np.divide(change, far, out=np.ones_like(far), where=far > change), initial=1.0)
@@ -424,12 +424,17 @@ def _lever(jacobian: Floats) -> float:
     return float(np.linalg.norm(jacobian[:3, turns], axis=0).max(initial=0.0)) or 1.0
 
 
-def _reached(last: Floats, whole: Floats, change: Floats) -> float:
-    """Return the greatest part of velocities, 0 to 1, that joints reach from their last ones."""
+def _reached(last: Floats, whole: Floats, change: Floats, most: float) -> float:
+    """Return the part of velocities, 0 to `most`, nearest to 1, that joints reach from their last ones.
+
+    It is more than 1 where joints cannot slow down so soon: they keep to the way, and slow down along it.
+    Where no part is in reach of all joints, it is the greatest up to 1 that none would have to speed up for.
+    """
     speed = np.abs(whole)
-    forward = last * np.sign(whole) + change
-    moves = speed > 0.0
-    return float(np.clip(np.divide(forward, speed, out=np.ones_like(speed), where=moves), 0.0, 1.0).min())
+    forward, moves = last * np.sign(whole), speed > 0.0
+    greatest = np.divide(forward + change, speed, out=np.ones_like(speed), where=moves).min()
+    least = np.divide(forward - change, speed, out=np.zeros_like(speed), where=moves).max()
+    return float(np.clip(1.0, min(least, most) if least <= greatest else 0.0, max(greatest, 0.0)))
 
 
 def _moved(positions: Floats, direction: Floats) -> Floats:

@@ -160,6 +160,7 @@ def test_a_tool_that_goes_through_a_singularity_is_not_flung(acceleration: Float
 @pytest.mark.hypothesis
 @given(seed=integers(0, 1_000_000))
 @example(seed=3705)
+@example(seed=801439)
 def test_wherever_it_is_jogged_a_tool_keeps_its_speed_and_its_way_and_can_go_back(seed: int) -> None:
     jog = jog_of(seed)
     arm = jog.arm()
