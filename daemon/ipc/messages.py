@@ -441,6 +441,8 @@ class Changed:
     # the number of the last command that was obeyed, or dropped where nothing could be moved; all before
     # it were as well. A command that changed nothing is acknowledged in the same way.
     after: int = 0
+    # whether what plays is on its way from another motion onto its own rows
+    blends: bool = False
 
 
 @dataclass(frozen=True, slots=True)

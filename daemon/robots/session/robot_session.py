@@ -231,7 +231,7 @@ class RobotSession:
         self._robot, self._on_end, self._on_exit, self._outlet = robot, on_end, on_exit, outlet
         self._pending: list[Pending] = []
         self._exit: Exit | None = None
-        self._lost = self._unsettled = 0
+        self._lost = self._unsettled = self._unchained = 0
         self._blend_speed = 0.0
         self._claimed: Goal | None = None
         self._awaited = ""
@@ -363,7 +363,7 @@ class RobotSession:
 
     def come_on_line(self) -> None:
         """Mark the driver as open; what it does is reported next."""
-        self.message, self._unsettled = "", 0
+        self.message, self._unsettled, self._unchained = "", 0, 0
         if self.latched:
             self._settle(messages.Estop(), "the halt")
 
@@ -660,6 +660,11 @@ class RobotSession:
         return None if self.begin is not None and self.begin.goal.is_beside else self.begin
 
     @property
+    def _blends(self) -> bool:
+        """Whether what plays may be on its way from another motion onto its own rows."""
+        return self.known.blends or not self.is_obeyed(self._unchained)
+
+    @property
     def _base_moves(self) -> bool:
         """Whether anything moves that does not play beside others."""
         only_beside = self.known.goal_id is None and bool(self.known.beside)
@@ -708,6 +713,8 @@ class RobotSession:
                 begin.awaits = "rest"
             elif not self.is_obeyed(self._unsettled):
                 begin.awaits = self._awaited
+            elif begin.goal.is_additive and self._blends:
+                begin.awaits = "the end of the blend"
             elif not self.known.torque:
                 begin.awaits = "torque on"
                 self._outlet.refuse_late(begin.goal)
@@ -871,7 +878,8 @@ class RobotSession:
     def _unchain(self, goal: MotionGoal) -> int:
         """Let what plays end by itself, where it has not flowed into a goal yet."""
         self.chained = None
-        return self._send(messages.Unchain(goal.goal_id))
+        self._unchained = self._send(messages.Unchain(goal.goal_id))
+        return self._unchained
 
     def drop_blend(self, goal_id: str) -> None:
         """Mark that nothing flows into a goal any more."""

@@ -436,6 +436,7 @@ class StreamLoop:
             taught,
             layers.states,
             self._sent_after,
+            player.blends,
         )
         self._ended.clear()
         return changed

@@ -329,6 +329,11 @@ class Player:
         return not self.active or self.state is PAUSED or self.phase is WAIT
 
     @property
+    def blends(self) -> bool:
+        """Whether it is on its way from another motion onto its own rows: on a blend, or as it takes over."""
+        return self.active and (self.takes_over or self._blend is not None)
+
+    @property
     def tracks(self) -> list[Track]:
         """The motion that plays, and what it flows into, or has just flowed out of."""
         chains = [chained for chained in (self._chained, self._blend) if chained is not None]
@@ -419,6 +424,7 @@ class Player:
     def _flow(self, before: Execution, chained: Chained, leg: Leg) -> Leg:
         """Go from the end of a leg into the blend; what it leads to begins, unless the robot stops."""
         self._chained, self._blend = None, chained
+        self.changes += 1
         self._tail = _Tail(before, leg.unshortened or leg, self._cursor, self.loop)
         if self.state is not State.STOPPING:
             self._hand_over(before, chained)
@@ -431,7 +437,6 @@ class Player:
         self.results.append(Result(before, ResultCode.SUCCESSFUL, message, self._played_ticks, found))
         execution = self.execution = chained.execution
         self.goal_count += 1
-        self.changes += 1
         turned = chained.turned(self._leg.turned if self._leg is not None else None)
         self._start_route(execution)
         self._turned = turned
@@ -447,6 +452,7 @@ class Player:
         np.copyto(self.position, self._blend_end(blend), where=blend.blend.driven)
         self.velocity[:] = 0.0
         self._blend = self._tail = None
+        self.changes += 1
         leg = blend.leg_after(blend.turned(before))
         if self.execution is not execution:  # it stops, and never begins
             return leg

@@ -301,16 +301,52 @@ async def test_joints_that_the_new_motion_does_not_drive_come_to_rest(rig: Rig) 
     assert 0.1 < rows[-1, 0] < 0.3
 
 
-async def test_nothing_is_added_on_the_way_from_what_moved(rig: Rig) -> None:
+async def states_around_an_addition(registry: RobotRegistry) -> tuple[list[str], str]:
+    """Add a motion; return the states when it is asked for and when it is accepted, and its goal."""
+    before = (await ask(registry, "status"))["state"]
+    added = await ask(registry, "play", motion="elbow", additive=True, weight=0.01, ramp_s=0.1)
+    return [before, (await ask(registry, "status"))["state"]], added["goal_id"]
+
+
+async def test_what_is_added_on_the_way_from_what_moved_begins_once_that_is_over(rig: Rig) -> None:
     async with rig.running() as registry:
         goals = await taken_over(rig, registry, 110)
-        on_its_way = (await ask(registry, "status"))["state"]
-        goals.append((await ask(registry, "play", motion="elbow", additive=True, weight=0.01))["goal_id"])
-        assert (await rig.result_of(goals[1]))["code"] == "SUCCESSFUL"
-        result = await rig.result_of(goals[2])
-    assert (on_its_way, result["code"]) == ("approaching", "INVALID_GOAL")
-    reason = "a motion takes over what moved, on a way that was not checked with it; ask again"
-    assert result["message"] == reason
+        states, added = await states_around_an_addition(registry)
+        results = [await rig.result_of(goal) for goal in (goals[1], added)]
+    assert states == ["approaching", "playing"]
+    assert [result["code"] for result in results] == ["SUCCESSFUL"] * 2
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_what_is_added_on_a_blend_begins_once_that_is_over(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave", "nod")
+        await on_row(registry, goals[1], 5)
+        row = (await ask(registry, "status"))["frame"]
+        _, added = await states_around_an_addition(registry)
+        begun_on = (await ask(registry, "status"))["frame"]
+        results = [await rig.result_of(goal) for goal in (goals[1], added)]
+    assert row < 0.5 * RATE_HZ <= begun_on
+    assert [result["code"] for result in results] == ["SUCCESSFUL"] * 2
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_what_is_added_on_a_blend_that_is_paused_is_given_up_with_what_is_awaited(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "wave", "nod")
+        await on_row(registry, goals[1], 5)
+        await ask(registry, "pause")
+        with monkeypatch.context() as impatient:
+            impatient.setattr("motiond.daemon.robots.robot.ANSWER_TIMEOUT_S", 0.5)
+            given_up = await refused(registry, "play", motion="elbow", additive=True, weight=0.01)
+        await ask(registry, "resume")
+        result = await rig.result_of(goals[1])
+    reason = "the robot is paused with torque on, and the end of the blend is still awaited"
+    fix = "it does not begin any more; ask again"
+    assert given_up == ("TIMEOUT", f"arm: not done in 0.5 s; {reason}; {fix}")
+    assert result["code"] == "SUCCESSFUL"
 
 
 async def test_it_takes_over_from_a_pause_and_on_the_way_to_one(rig: Rig) -> None:

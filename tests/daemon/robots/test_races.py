@@ -30,8 +30,6 @@ pytestmark = pytest.mark.slow
 Check: TypeAlias = Callable[[], list[str]]
 """Returns what is wrong once everything is over."""
 WHY = "stopped on request"
-IN_A_BLEND = "what plays flows into another motion; ask again"
-"""Why nothing is added, also where the session does not know any more of a blend that is played."""
 
 
 # -- what is going on ---------------------------------------------------------------------------------------
@@ -342,7 +340,6 @@ def play_beside(halves: Halves, motion: str = "grip") -> Check:
     def check() -> list[str]:
         codes = {ended.goal_id: ended.code for ended, _ in halves.results}
         did = isinstance(begin.outcome, dict) and codes.get(goal.goal_id) == ResultCode.SUCCESSFUL
-        did |= halves.is_refused(goal.goal_id, IN_A_BLEND)
         return [] if did else [f"{begin.outcome}, {codes.get(goal.goal_id)}"]
 
     return check
@@ -569,7 +566,7 @@ def test_a_request_in_each_tick_is_true_and_each_goal_ends_once(
         with closing(halves):
             check = REQUESTS[request_](halves)
             halves.run_out()
-            wrong += [f"tick {number}: {one}" for one in check() + halves.problems([IN_A_BLEND])]
+            wrong += [f"tick {number}: {one}" for one in check() + halves.problems()]
     assert wrong == []
 
 

@@ -265,6 +265,7 @@ class Engine:
             ended=[*self._ended],
             beside=layers.states,
             after=self.after,
+            blends=player.blends,
         )
         self._ended.clear()
         return changed
