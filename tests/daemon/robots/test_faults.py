@@ -41,6 +41,7 @@ AT_REST = {"idle", "fault", "offline"}
 BEFORE_S = 0.05  # of the motion at full speed that is looked at as well
 WATCHED_S = 0.35  # after the robot is ready again: longer than actuators hold that nobody commands any more
 SOFTLY, HALTED, GONE = ("stopping", "idle"), ("fault", "offline", "idle"), ("offline", "idle")
+BESIDE = {"driver", "torque", "warning", "servo_errors"}
 BACK = "the actuators are back; they are not held until torque is enabled, or a motion plays"
 LOST_BUS = "driver sim: the bus is lost; as a simulated fault; wait, or clear the fault"
 CLEARED = "simulated faults are cleared"
@@ -262,11 +263,12 @@ async def go_through(rig: Rig, registry: RobotRegistry, case: Case) -> Story:
     return Story(
         result,
         tuple(state for state, _ in groupby(states))[1:],
-        # Whether actuators still hold depends on how soon they are found; the driver's own are its tests'.
+        # Whether actuators still hold depends on how soon they are found, and errors of servos are told
+        # once for several cases; the driver's own are its tests'.
         sorted(
             (report.data["kind"], report.data["message"])
             for report in reported
-            if report.subject == "event" and report.data["kind"] not in {"driver", "torque", "warning"}
+            if report.subject == "event" and report.data["kind"] not in BESIDE
         ),
         torque,
         read_plant(rig.folder / "plant.bin", time.monotonic()).torque,
