@@ -5,6 +5,7 @@ Feedback is kept as the registers have it; `fill` turns it into SI units.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from .chain import Chain, Servo
     from .family import Family
     from .units import Units
+
+NOTICE_PAUSE_S = 60.0
 
 
 class Feedback:
@@ -62,6 +65,7 @@ class Feedback:
         self._alert, self._alerted = np.zeros((2, count), np.uint8)
         self._missed = np.zeros(count, np.int64)
         self._is_any_missed = self._is_any_alert = False  # no array need be looked at while all is well
+        self._noticed_s: dict[tuple[int, int], float] = {}
         self._next_look = 0
         self.disconnect()
 
@@ -177,10 +181,15 @@ class Feedback:
                         self._look_at_torque(servo)
                         problems.append(failed(servo, bits, self._family))
                     else:
-                        self._notices.append(
-                            f"{servo.where}: reports {self._family.in_words(bits)}; it goes on"
-                        )
+                        self._notice(servo, bits)
         raise_all(problems)
+
+    def _notice(self, servo: Servo, bits: int) -> None:
+        """Report an error that stops nothing; not again soon, as that of a weak supply comes and goes."""
+        now_s = self._now()
+        if now_s - self._noticed_s.get((servo.index, bits), -math.inf) >= NOTICE_PAUSE_S:
+            self._noticed_s[servo.index, bits] = now_s
+            self._notices.append(f"{servo.where}: reports {self._family.in_words(bits)}; it goes on")
 
     def _look_at_torque(self, servo: Servo) -> None:
         """Find out whether a servo that has failed has its torque still; not known if it does not answer."""

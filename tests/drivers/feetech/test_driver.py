@@ -490,6 +490,26 @@ def test_reports_an_error_that_stops_nothing() -> None:
         assert list(bench.driver.notices) == [f"{bench.where(1)}: reports overheating; it goes on"]
 
 
+def test_a_voltage_that_comes_and_goes_is_no_flood_of_events() -> None:
+    with Bench([servo(1), servo(2)]) as bench:
+        bench.hold()
+        bench.driver.notices.clear()
+        for tick in range(400):
+            bench.servos[1].set("present_voltage", 39 if tick % 2 else 41)
+            bench.play([0, 0])
+        assert list(bench.driver.notices) == [
+            f"{bench.where(1)}: reports a supply voltage beyond its limits; it goes on"
+        ]
+        assert bench.driver.errors.reported.tolist() == [0, 200]
+        bench.driver.notices.clear()
+        bench.wait(60.0)
+        bench.driver.enable()
+        for voltage in (41, 39):
+            bench.servos[1].set("present_voltage", voltage)
+            bench.play([0, 0], ticks=2)
+        assert len(bench.driver.notices) == 1
+
+
 def test_an_overload_is_cleared_where_the_servo_is_and_it_holds_again(bench: Bench) -> None:
     bench.hold()
     one = bench.servos[1]
