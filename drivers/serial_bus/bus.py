@@ -161,7 +161,8 @@ class Bus:
             while (packet := protocol.take(received)) is not None:
                 if packet.servo_id in ids and self._answers(packet, length):
                     packets.setdefault(packet.servo_id, packet)
-        self._owing |= set(ids) - packets.keys()
+        if len(packets) < len(ids):
+            self._owing |= set(ids) - packets.keys()
         return [*packets.values()]
 
     def _answers(self, packet: StatusPacket, length: int) -> bool:

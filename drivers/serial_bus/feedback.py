@@ -228,8 +228,8 @@ class Feedback:
 
     def _take_register(self, servo: Servo, name: str, value: int, *, held: bool) -> None:
         if name == "torque_enable":
-            is_new = held and not value and self.torque[servo.index] == 1
-            self._errors.restarts[servo.index] += is_new and not self._alert[servo.index]
+            if held and not value and self.torque[servo.index] == 1 and not self._alert[servo.index]:
+                self._errors.restarts[servo.index] += 1
             self.torque[servo.index] = value
         if held and (problem := self.why_not_held(servo, name, value)) is not None:
             raise problem
