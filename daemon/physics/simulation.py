@@ -125,7 +125,8 @@ def _refuse_parts(robot: str, options: Mapping[str, Any]) -> None:
     parts = options.get("parts")
     for name, part in parts.items() if isinstance(parts, dict) else ():
         if isinstance(part, dict) and part.get("physics") is True:
-            reason, hint = "it moves a part of the robot alone", "simulate the whole robot, or leave it out"
+            reason = "a world has the whole robot, and this driver a part of it"
+            hint = "simulate all of it by `driver: {type: sim, physics: true}`, or leave `physics` out"
             raise PhysicsError(f"{robot}: part {name}: `physics` is true; {reason}; {hint}")
 
 

@@ -227,8 +227,8 @@ def test_a_part_of_a_robot_has_no_world(tmp_path: Path) -> None:
         "upper": {"type": "sim", "actuators": list(JOINTS[3:])},
     }
     assert refused(tmp_path, driver={"type": "composite", "parts": parts}) == (
-        "arm: part lower: `physics` is true; it moves a part of the robot alone; "
-        "simulate the whole robot, or leave it out"
+        "arm: part lower: `physics` is true; a world has the whole robot, and this driver a part of it; "
+        "simulate all of it by `driver: {type: sim, physics: true}`, or leave `physics` out"
     )
 
 
