@@ -366,4 +366,4 @@ def test_checking_motions_loads_no_broker_and_no_mqtt_library() -> None:
 def test_a_shell_completes_what_an_option_takes() -> None:
     asks = {"_MOTIOND_COMPLETE": "complete_bash", "COMP_WORDS": "motiond init --driver ", "COMP_CWORD": "3"}
     told = subprocess.run([MOTIOND], env=os.environ | asks, capture_output=True, text=True, check=False)
-    assert (told.stdout.split(), told.stderr) == (["sim", "hebi", "dynamixel"], "")
+    assert (told.stdout.split(), told.stderr) == (["sim", "hebi", "dynamixel", "feetech"], "")
