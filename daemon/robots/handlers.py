@@ -87,10 +87,6 @@ READ_WITHIN_S = 4.0
 """So long a play may wait for a recording to be read, or a sequence to be planned; clients wait for 5 s."""
 
 
-def _until_s() -> float:
-    return asyncio.get_running_loop().time() + READ_WITHIN_S
-
-
 class RequestHandlers:
     """Takes or refuses the requests to one robot; each verb of `VERBS` has a method.
 
@@ -153,9 +149,9 @@ class RequestHandlers:
 
     async def play(self, request: PlayRequest, asked_by: str | None = None) -> GoalAnswer:
         """Play a motion, now or after those that wait; the answer means accepted."""
-        stopped, until_s = self._session.stopped, _until_s()
+        stopped, came_s = self._session.stopped, asyncio.get_running_loop().time()
         await self._robot.limits.checked()
-        entry = await self.recorded.entry_of(request.motion, request.source, until_s)
+        entry = await self.recorded.entry_of(request.motion, request.source, came_s + READ_WITHIN_S)
         self._refuse_overtaken("play", stopped)
         playback = self._robot.planner.playback_for(request, entry)
         goal = new_goal(playback, request, asked_by=asked_by)
@@ -163,7 +159,7 @@ class RequestHandlers:
         if goal.blend_s:
             await self._refuse_unblended(goal)
         self._refuse_overtaken("play", stopped)
-        return await self._begin(goal, request)
+        return await self._begin(goal, request, came_s)
 
     async def _lay_out(self, goal: MotionGoal, request: PlayRequest | SequenceRequest) -> None:
         """Lay a goal out at the rate of what it is to be played with, and so what waits, for when it begins.
@@ -220,9 +216,9 @@ class RequestHandlers:
 
     async def sequence(self, request: SequenceRequest, asked_by: str | None = None) -> GoalAnswer:
         """Play several motions as one goal."""
-        stopped, until_s = self._session.stopped, _until_s()
+        stopped, came_s = self._session.stopped, asyncio.get_running_loop().time()
         await self._robot.limits.checked()
-        planned = await self._sequences.planned(request, until_s)
+        planned = await self._sequences.planned(request, came_s + READ_WITHIN_S)
         self._refuse_overtaken("sequence", stopped)
         whole = PlayRequest(
             motion=planned.plan.motion, loop=request.repeat, seam="approach", transaction=request.transaction
@@ -231,7 +227,7 @@ class RequestHandlers:
         goal = new_goal(playback, whole, asked_by=asked_by)
         await self._lay_out(goal, request)
         self._refuse_overtaken("sequence", stopped)
-        return await self._begin(goal, request)
+        return await self._begin(goal, request, came_s)
 
     async def goto(self, request: GotoRequest, asked_by: str | None = None) -> GoalAnswer:
         """Go to a posture."""
@@ -241,7 +237,12 @@ class RequestHandlers:
         goal.from_beyond = request.from_beyond
         return await self._begin(goal, request)
 
-    async def _begin(self, goal: Goal, request: PlayRequest | SequenceRequest | GotoRequest) -> GoalAnswer:
+    async def _begin(
+        self,
+        goal: Goal,
+        request: PlayRequest | SequenceRequest | GotoRequest,
+        came_s: float | None = None,
+    ) -> GoalAnswer:
         session, what = self._session, f"{goal.motion} cannot be played"
         session.refuse_to_begin(what)
         begin: Callable[[Goal, str], Pending] = session.begin_instead
@@ -257,7 +258,7 @@ class RequestHandlers:
         elif session.beside and request.on_busy not in {"replace", "blend"}:
             begin = session.begin_beside
         goal.expires_at = request.expires_at
-        return cast("GoalAnswer", await self._robot.settled(begin(goal, what)))
+        return cast("GoalAnswer", await self._robot.settled(begin(goal, what), came_s))
 
     # -- torque ---------------------------------------------------------------------------------------------
 

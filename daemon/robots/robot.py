@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections import Counter
 from contextlib import suppress
@@ -228,10 +229,11 @@ class Robot:
         """
         await self._until(lambda: self.session.is_obeyed(number), lambda: awaited, lambda: fix)
 
-    async def settled(self, pending: Pending) -> dict[str, Any]:
+    async def settled(self, pending: Pending, came_s: float | None = None) -> dict[str, Any]:
         """Wait for what the session has begun, and return what came of it; raises as `obeyed`, or what came.
 
-        Who does not wait any more gives it up.
+        Who does not wait any more gives it up. `came_s`: when the request came, by the event loop's clock,
+        where something was waited for before.
         """
 
         def fix() -> str:
@@ -241,7 +243,7 @@ class Robot:
             return LOOKS_ON if pending.awaits == LOOKED_AT else GIVEN_UP
 
         try:
-            await self._until(lambda: pending.outcome is not None, lambda: pending.awaits, fix)
+            await self._until(lambda: pending.outcome is not None, lambda: pending.awaits, fix, came_s)
         finally:
             self.session.give_up(pending)
         if isinstance(pending.outcome, RequestError):
@@ -254,19 +256,23 @@ class Robot:
         await self._until(lambda: session.state not in ACTIVE or bool(session.goals), lambda: "rest")
 
     async def _until(
-        self, holds: Callable[[], bool], awaits: Callable[[], str], fix: Callable[[], str] = lambda: MAY_COME
+        self,
+        holds: Callable[[], bool],
+        awaits: Callable[[], str],
+        fix: Callable[[], str] = lambda: MAY_COME,
+        came_s: float | None = None,
     ) -> None:
-        """Wait for a change; time in which the daemon itself stood still does not count.
+        """Wait for a change; time in which the daemon itself stands still meanwhile does not count.
 
-        The time begins again where something else is awaited.
+        What was waited for since the request came does: its client waits no longer for it. It gets one turn.
         """
-        turns, awaited = 0, awaits()
-        while turns < TURNS:
+        waited_s = 0.0 if came_s is None else asyncio.get_running_loop().time() - came_s
+        for _ in range(max(TURNS - math.ceil(TURNS * waited_s / ANSWER_TIMEOUT_S), 1)):
             with suppress(TimeoutError):
                 async with asyncio.timeout(ANSWER_TIMEOUT_S / TURNS):
                     await self._comes(holds)
                     return
-            turns, awaited = turns + 1 if awaits() == awaited else 0, awaits()
+        awaited = awaits()
         reason = f"the robot is {self.session.in_words}, and {awaited} is still awaited"
         what = f"not done in {ANSWER_TIMEOUT_S:g} s"
         state, torque = self.session.state, self.session.known.torque

@@ -11,6 +11,7 @@ import pytest
 
 from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
+from motiond.daemon.robots.session import Pending
 from tests.daemon.rig import UNLIMITED, Rig, ask, refused
 from tests.daemon.robots.stage import Stage
 from tests.virtual import VirtualLoop
@@ -181,3 +182,27 @@ async def test_an_answer_counts_that_came_while_the_daemon_stood_still(stage: St
 
     loop.call_soon(stand_still)
     await stage.robot.obeyed(1, "torque on")
+
+
+async def test_a_request_is_answered_in_time_whatever_it_awaits_in_turn(stage: Stage) -> None:
+    stage.notify(READY, OFF)
+    loop, pending = asyncio.get_running_loop(), Pending("rest")
+    came_s = loop.time()
+    loop.call_later(3.0, setattr, pending, "awaits", "torque on")
+    reason = "the robot is idle with torque off, and torque on is still awaited"
+    with pytest.raises(RequestError, match=f"arm: not done in 4.5 s; {reason}; "):
+        await stage.robot.settled(pending)
+    assert loop.time() - came_s == pytest.approx(4.5)
+
+
+@pytest.mark.parametrize(("waited_s", "answered_s"), [(1.0, 4.15), (4.0, 4.45), (6.0, 6.45)])
+async def test_what_was_waited_for_before_counts_and_one_turn_is_left(
+    stage: Stage, waited_s: float, answered_s: float
+) -> None:
+    stage.notify(READY, OFF)
+    loop = asyncio.get_running_loop()
+    came_s = loop.time()
+    await asyncio.sleep(waited_s)
+    with pytest.raises(RequestError, match="torque on is still awaited"):
+        await stage.robot.settled(Pending("torque on"), came_s)
+    assert loop.time() - came_s == pytest.approx(answered_s)
