@@ -28,6 +28,9 @@ SO101_MODEL = "STS3215"
 LOOK_S = 2.0  # HEBI modules announce themselves several times a second
 BY_ID = Path("/dev/serial/by-id")
 LIKELY_MAKERS = frozenset({0x0403, 0x2F5D})  # USB vendors of the adapters of servos: FTDI, ROBOTIS
+LIKELY_ADAPTERS = frozenset(
+    {(0x1A86, 0x55D3)}
+)  # vendor and product: CH343, on the boards of SO-100 and SO-101
 
 
 class Actuator(NamedTuple):
@@ -91,8 +94,11 @@ def usb_ports(questions: Questions) -> list[str]:
 
     # Paths that outlast replugging, where the system has such.
     links = {str(link.resolve()): str(link) for link in BY_ID.glob("*")}
-    there = sorted((str(one.device), one.vid) for one in comports() if one.vid is not None)
-    defaults = {links.get(port, port): vendor in LIKELY_MAKERS for port, vendor in there}
+    there = sorted((str(one.device), one.vid, one.pid) for one in comports() if one.vid is not None)
+    defaults = {
+        links.get(port, port): vendor in LIKELY_MAKERS or (vendor, product) in LIKELY_ADAPTERS
+        for port, vendor, product in there
+    }
     question = "look for servos on {}, by pings at common baud rates?"
     return [
         port

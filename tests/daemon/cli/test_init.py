@@ -79,9 +79,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def ports(monkeypatch: pytest.MonkeyPatch, *there: tuple[str, int | None]) -> None:
+def ports(monkeypatch: pytest.MonkeyPatch, *there: tuple[str, int | None], product: int = 1) -> None:
     """Have serial ports at this machine, with the USB vendors of their adapters."""
-    found = [SimpleNamespace(device=device, vid=vendor) for device, vendor in there]
+    found = [SimpleNamespace(device=device, vid=vendor, pid=product) for device, vendor in there]
     monkeypatch.setattr("serial.tools.list_ports.comports", lambda: found)
 
 
@@ -504,16 +504,26 @@ def test_two_modules_of_one_name_are_not_taken(
     assert (code, load_settings(folder / "motiond.yaml").robots["six_axis"].driver.type) == (0, "sim")
 
 
-@pytest.mark.parametrize(("vendor", "pinged"), [(0x0403, True), (0x2F5D, True), (0x2341, False)])
+@pytest.mark.parametrize(
+    ("vendor", "product", "pinged"),
+    [
+        (0x0403, 1, True),
+        (0x2F5D, 1, True),
+        (0x1A86, 0x55D3, True),
+        (0x1A86, 0x7523, False),
+        (0x2341, 1, False),
+    ],
+)
 def test_an_unknown_device_at_usb_is_not_pinged_unasked(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    vendor: int,
+    adapter: tuple[int, int],
     pinged: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
+    vendor, product = adapter
     servos(monkeypatch)
-    ports(monkeypatch, ("/dev/u", vendor), ("/dev/ttyS0", None))
+    ports(monkeypatch, ("/dev/u", vendor), ("/dev/ttyS0", None), product=product)
     code, out, _ = run_here(capsys, "init", folder, "--yes", *CLOSED)
     assert (code, "looking for servos on /dev/u\n" in out, "/dev/ttyS0" in out) == (0, pinged, False)
 
