@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "motiond-driver-toy"
-SKIPPED_WITHOUT_A_RIG = 13
+SKIPPED_WITHOUT_A_RIG = 14
 OF_GUIDED = 9  # by its own rig, and from the command line
 TIMEOUT_S = 240
 PAUSE_S = 2.0  # so long may the machine pause while setpoints and answers are awaited
