@@ -505,13 +505,13 @@ def test_two_modules_of_one_name_are_not_taken(
 
 
 @pytest.mark.parametrize(
-    ("vendor", "product", "pinged"),
+    ("adapter", "pinged"),
     [
-        (0x0403, 1, True),
-        (0x2F5D, 1, True),
-        (0x1A86, 0x55D3, True),
-        (0x1A86, 0x7523, False),
-        (0x2341, 1, False),
+        ((0x0403, 1), True),
+        ((0x2F5D, 1), True),
+        ((0x1A86, 0x55D3), True),
+        ((0x1A86, 0x7523), False),
+        ((0x2341, 1), False),
     ],
 )
 def test_an_unknown_device_at_usb_is_not_pinged_unasked(
