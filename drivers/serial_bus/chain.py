@@ -275,11 +275,15 @@ def _span(indexes: NDArray[np.int_]) -> slice | NDArray[np.int_]:
 
 
 def lost(silent: Sequence[Servo], answered: int, asked: int, tries: int = TRIES) -> CommunicationLost:
-    """Return the error that names the silent servos and how many answered."""
+    """Return the error that names the silent servos and how many answered.
+
+    Two servos with one id answer at once, and so what they say is damaged.
+    """
+    first = silent[0]
     others = "".join(f", nor from {servo.where}" for servo in silent[1:])
+    what, hint = "no answer", "check its cable, power and id"
+    if first.bus.heard_from(first.servo_id):
+        what, hint = "no sound answer", f"check its cable, and that no other servo has id {first.servo_id}"
     return CommunicationLost(
-        silent[0].where,
-        f"no answer ({tries} tries){others}",
-        f"{answered} of {asked} answered",
-        "check its cable, power and id",
+        first.where, f"{what} ({tries} tries){others}", f"{answered} of {asked} answered", hint
     )

@@ -528,6 +528,15 @@ def test_an_overload_is_cleared_where_the_servo_is_and_it_holds_again(bench: Ben
     np.testing.assert_allclose(bench.play([0.1] * 3, ticks=40).position, 0.1, atol=TICK_RAD)
 
 
+def test_two_servos_with_one_id_are_told_apart_from_a_cable_that_is_loose() -> None:
+    with Bench([servo(1), servo(2)]) as bench:
+        bench.chains[0].servos.append(servo(2, ticks=2300, present_temperature=41))
+        assert message_of(DriverError, bench.driver.open) == (
+            f"{bench.where(1)}: no sound answer (3 tries); 1 of 2 answered; "
+            "check its cable, and that no other servo has id 2"
+        )
+
+
 def test_errors_are_cleared_before_the_driver_opens(bench: Bench) -> None:
     bench.servos[1].fail(0x28)
     message_of(DriverError, bench.driver.open)
