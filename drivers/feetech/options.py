@@ -15,7 +15,7 @@ from .protocol import HIGHEST_ID
 ServoId = Annotated[int, Field(ge=0, le=HIGHEST_ID)]
 Gain = Annotated[int, Field(ge=0, le=254)]
 Offset = Annotated[int, Field(ge=-2047, le=2047)]
-Fraction = Annotated[float, Field(ge=0, le=1)]
+Fraction = Annotated[float, Field(gt=0, le=1)]
 MOST_SERVOS = 250
 """As many as one sync read can ask."""
 LOWEST_BAUD_RATE, HIGHEST_BAUD_RATE = 19_200, 1_000_000
@@ -51,6 +51,6 @@ class FeetechOptions(SerialOptions):
         default=None, description="A calibration file of LeRobot: homing offsets, ranges and zeros."
     )
     torque_limit: PerActuatorOf[Fraction] | None = Field(
-        default=None, description="The most torque, 0 to 1 of what the servo can."
+        default=None, description="The most torque, up to 1 of what the servo can."
     )
     gains: GainOptions = GainOptions()

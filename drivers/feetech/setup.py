@@ -177,7 +177,7 @@ def settings(chain: Chain, options: FeetechOptions) -> Mapping[str, Mapping[int,
     found["profile_velocity"] = dict(_velocities(chain, found["profile_velocity"]))
     limits = {one.servo_id: of_actuator(options.torque_limit, one.actuator) for one in chain.servos}
     found["torque_limit"] = {
-        one: round(limit * FULL_TORQUE) for one, limit in limits.items() if isinstance(limit, float)
+        one: max(1, round(limit * FULL_TORQUE)) for one, limit in limits.items() if isinstance(limit, float)
     }
     return found
 
@@ -203,7 +203,7 @@ def clear_errors(places: Sequence[Place], bus_of: Mapping[int, Bus]) -> Mapping[
     """End errors that servos keep; one that holds is held where it is, from then on with all its torque.
 
     Returns the goals, in ticks, of those that hold, by the actuators' indexes. Raises DriverError if servos
-    do not answer, or keep their errors; with all of them.
+    do not answer, keep their errors, or would leave the place where they hold; with all of them.
     """
     goals, problems = {}, []
     for place in places:
@@ -223,12 +223,25 @@ def _clear(place: Place, bus: Bus) -> int | None:
     torque, goal = _value(servo, "torque_enable"), None
     if torque:
         goal = _value(servo, "present_position")
+        _refuse_beyond(servo, goal)
         _write(servo, "goal_position", goal)
     _write(servo, "torque_enable", torque)
     bits = _value(servo, FEETECH.error_register)
     if bits & (_value(servo, FEETECH.shutdown_register) | FEETECH.fatal):
         raise failed(servo, bits, FEETECH)
     return goal
+
+
+def _refuse_beyond(servo: Servo, position: int) -> None:
+    """Raise DriverError if a servo is beyond its own limits, where it takes no goal."""
+    lowest, highest = _value(servo, "min_position_limit"), _value(servo, "max_position_limit")
+    if not lowest <= position <= highest:
+        raise DriverError(
+            servo.where,
+            f"is at {position} ticks, beyond its own limits, {lowest} and {highest}",
+            "it takes no goal there, and would move to the limit at once with all its torque",
+            f"turn it back by hand, or widen the limits with {FEETECH.tool}",
+        )
 
 
 def _servo(place: Place, bus: Bus) -> Servo:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from motiond.drivers.base import CommunicationLost, DriverConfigError, DriverError, LifetimeExpired
 from motiond.drivers.feetech.models import models_by_name
@@ -528,6 +529,25 @@ def test_an_overload_is_cleared_where_the_servo_is_and_it_holds_again(bench: Ben
     np.testing.assert_allclose(bench.play([0.1] * 3, ticks=40).position, 0.1, atol=TICK_RAD)
 
 
+def test_a_servo_that_was_pushed_beyond_its_limits_is_not_cleared_as_it_would_go_back_at_once() -> None:
+    with Bench([servo(1, max_position_limit=3000)]) as bench:
+        bench.hold()
+        one = bench.servos[0]
+        one.fail(0x20)
+        message_of(DriverError, bench.read)
+        one.turn_to(3100)
+        goal = one.get("goal_position")
+        assert message_of(DriverError, bench.driver.clear, ["base"]) == (
+            f"{bench.where(0)}: is at 3100 ticks, beyond its own limits, 0 and 3000; "
+            "it takes no goal there, and would move to the limit at once with all its torque; "
+            "turn it back by hand, or widen the limits with Feetech's FD"
+        )
+        assert (one.error_byte, one.get("goal_position")) == (0x20, goal)
+        one.turn_to(2990)
+        bench.driver.clear(["base"])
+        assert (one.error_byte, one.torque, one.get("goal_position")) == (0, True, 2990)
+
+
 def test_two_servos_with_one_id_are_told_apart_from_a_cable_that_is_loose() -> None:
     with Bench([servo(1), servo(2)]) as bench:
         bench.chains[0].servos.append(servo(2, ticks=2300, present_temperature=41))
@@ -535,6 +555,14 @@ def test_two_servos_with_one_id_are_told_apart_from_a_cable_that_is_loose() -> N
             f"{bench.where(1)}: no sound answer (3 tries); 1 of 2 answered; "
             "check its cable, and that no other servo has id 2"
         )
+
+
+def test_a_torque_limit_takes_not_all_of_the_torque() -> None:
+    with pytest.raises(ValidationError, match="greater than 0"):
+        Bench([servo(1)], torque_limit=0)
+    with Bench([servo(1)], torque_limit=1e-5) as weak:
+        weak.driver.open()
+        assert weak.servos[0].get("torque_limit") == 1
 
 
 def test_errors_are_cleared_before_the_driver_opens(bench: Bench) -> None:
