@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from motiond.text import nearest, nearest_file
+from motiond.text import nearest, nearest_file, printable
 
 from ..base import DriverConfigError
 from ..serial_bus.options import of_actuator
@@ -131,7 +131,7 @@ def _content(path: Path) -> Mapping[str, Any]:
         raise DriverConfigError(str(path), "nests too deeply", "", "calibrate again") from error
     except ValueError as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error).partition(";")[0]
         raise DriverConfigError(f"{path}{line}", "is no JSON", reason, "calibrate again") from error
     if not isinstance(content, dict):
         reason = "it should be an object with an entry for each joint"
@@ -143,17 +143,17 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         twice = next(name for name, _ in pairs if [one for one, _ in pairs].count(name) > 1)
-        raise ValueError(f"'{twice[:60]}' stands there twice")
+        raise ValueError(f"'{printable(twice[:60])}' stands there twice")
     return content
 
 
 def _wrong(path: Path, name: str, content: Mapping[str, Any]) -> Iterator[DriverConfigError]:
     entry = content.get(name)
     if not isinstance(entry, dict):
-        known = [one for one in content if isinstance(one, str)]
-        there = ", ".join(one[:60] for one in known[:20]) or "nothing"
+        known = [printable(one[:60]) for one in list(content)[:1000]]
+        there = ", ".join(known[:20]) or "nothing"
         problem = f"'{name}' is no object" if name in content else f"has no joint '{name}'"
-        near = "" if name in content else nearest(name, known[:1000])
+        near = "" if name in content else nearest(name, known)
         yield DriverConfigError(str(path), problem, f"it has {there}", near)
         return
     wrong = False

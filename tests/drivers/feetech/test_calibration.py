@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PAN = {"id": 1, "drive_mode": 0, "homing_offset": -1470, "range_min": 758, "range_max": 3292}
 OBJECT = "it should be an object with an entry for each joint"
+DIGITS = "Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits"
 LIFT = {"id": 2, "drive_mode": 1, "homing_offset": 157, "range_min": 0, "range_max": 4095}
 
 
@@ -70,6 +71,8 @@ def test_says_everything_that_is_wrong_at_once(tmp_path: Path) -> None:
             "[1]",
             f": is no calibration; {OBJECT}; name a file that LeRobot wrote",
         ),
+        ('{"a": ' + "9" * 5000 + "}", f": is no JSON; {DIGITS}; calibrate again"),
+        ('{"\\ud800": 1}', r": has no joint 'a'; it has \ud800"),
         ("[" * 99_999, ": nests too deeply; calibrate again"),
         (
             " " * (MOST_BYTES + 1),
