@@ -307,7 +307,7 @@ class EmulatedServo:
 
     def _take_goal(self) -> None:
         """Let go of an overload where the goal leads away from it; switch torque on where firmware does."""
-        if (self.get("goal_position") - self.position_ticks) * self.load > 0:
+        if (self.get("goal_position") - self.get("present_position")) * self.load > 0:
             self._latched &= ~OVERLOAD
             self._overloaded_s = 0.0
         if self.torque_on_by_goal:

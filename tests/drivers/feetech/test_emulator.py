@@ -140,6 +140,18 @@ def test_a_goal_away_from_the_load_ends_an_overload(clock: Clock) -> None:
     assert (one.error_byte, one.get("present_position")) == (0, 1900)
 
 
+def test_a_goal_where_it_is_said_again_and_again_ends_no_overload(clock: Clock) -> None:
+    one = EmulatedServo(1, STS, position_ticks=2048.3)
+    bus = Bus(clock, one)
+    bus.write(one, "torque_enable", 1)
+    one.load = -900
+    for _ in range(round(PROTECTION_S / 0.1) + 1):
+        one.turn_to(2048.3)
+        bus.write(one, "goal_position", 2048)
+        bus.wait(0.1)
+    assert one.error_byte == OVERLOAD
+
+
 def test_torque_that_is_written_ends_an_overload_whose_cause_is_gone(clock: Clock) -> None:
     one, bus = _overloaded(clock)
     bus.write(one, "torque_enable", 1)
