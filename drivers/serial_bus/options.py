@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from .family import Family
 
 Direction = Literal[1, -1]
+MOST_TICKS = 2**31 - 1
+"""Registers of positions have four bytes at most."""
+Ticks = Annotated[int, Field(ge=-MOST_TICKS, le=MOST_TICKS)]
 
 
 class SerialPortOptions(DriverOptions):
@@ -50,7 +53,7 @@ class SerialOptions(DriverOptions):
     direction: PerActuatorOf[Direction] = Field(
         default=1, description="-1 where the actuator turns against the servo."
     )
-    zero_ticks: PerActuatorOf[int] | None = Field(
+    zero_ticks: PerActuatorOf[Ticks] | None = Field(
         default=None, description="The register's position at 0 rad; the servo's centre by default."
     )
     lower_rad: PerActuatorOf[Finite] | None = Field(
@@ -59,7 +62,7 @@ class SerialOptions(DriverOptions):
     upper_rad: PerActuatorOf[Finite] | None = Field(
         default=None, description="The greatest position that the joint can be at."
     )
-    homing_offset_ticks: PerActuatorOf[int] | None = Field(
+    homing_offset_ticks: PerActuatorOf[Ticks] | None = Field(
         default=None, description="As it must be in the servo."
     )
     return_delay_us: PerActuatorOf[Annotated[int, Field(ge=0, le=508, multiple_of=2)]] | None = Field(

@@ -565,6 +565,12 @@ def test_a_torque_limit_takes_not_all_of_the_torque() -> None:
         assert weak.servos[0].get("torque_limit") == 1
 
 
+@pytest.mark.parametrize("ticks", [2**31, -(2**31)])
+def test_no_zero_is_further_than_a_register_counts(ticks: int) -> None:
+    with pytest.raises(ValidationError, match="zero_ticks"):
+        Bench([servo(1)], zero_ticks=ticks)
+
+
 def test_errors_are_cleared_before_the_driver_opens(bench: Bench) -> None:
     bench.servos[1].fail(0x28)
     message_of(DriverError, bench.driver.open)
