@@ -20,14 +20,14 @@ export function Servos({ robot }: { robot: Robot }) {
       <div class="scroll-x" tabIndex={0} role="region" aria-label="Servo errors">
         <table>
           <thead>
-            <tr><th scope="col">joint</th><th scope="col" title="Answers that did not come in time">missed</th><th scope="col" title="Missed answers with a wrong checksum or length">damaged</th><th scope="col" title="Errors that the servo has reported">reported</th><th scope="col" title="Restarts by itself">restarts</th>{isBroken && <td />}</tr>
+            <tr><th scope="col">joint</th>{isBroken && <td />}<th scope="col" title="Answers that did not come in time">missed</th><th scope="col" title="Missed answers with a wrong checksum or length">damaged</th><th scope="col" title="Errors that the servo has reported">reported</th><th scope="col" title="Restarts by itself">restarts</th></tr>
           </thead>
           <tbody>
             {rows.map(({ joint, counts }) => (
               <tr key={joint}>
                 <th scope="row">{joint}</th>
-                {counts.map((count) => <td class={count ? "num near" : "num"}>{count ?? ""}</td>)}
                 {isBroken && <td class="ways"><Way robot={robot} joint={joint} verb="servo/clear" name="Clear" /> <Way robot={robot} joint={joint} verb="servo/reboot" name="Restart" /></td>}
+                {counts.map((count) => <td class={count ? "num near" : "num"}>{count ?? ""}</td>)}
               </tr>
             ))}
           </tbody>

@@ -78,6 +78,14 @@ async def test_an_error_that_a_servo_keeps_is_cleared_on_the_page(rig: ArmRig) -
         await rig.ask("fault", fault="overload", joint="shoulder")
         await browsed.until_state("fault")
         assert await page.locator(f"{table} tbody tr").count() == len(JOINTS)
+        desk = page.viewport_size
+        assert desk is not None
+        await browsed.resize(390, 844)
+        for way in ("Clear", "Restart"):
+            box = await page.locator(f"button[aria-label='{way} shoulder']").bounding_box()
+            assert box is not None
+            assert (box["x"] >= 0, box["x"] + box["width"] <= 390) == (True, True), way
+        await browsed.resize(desk["width"], desk["height"])
         await page.click("button[aria-label='Clear shoulder']")
         await browsed.until_says("shoulder: cleared on request; reset the robot to go on")
         await page.click("button.reset")
