@@ -264,8 +264,11 @@ class RequestHandlers:
 
     async def enable(self, request: Request) -> TorqueAnswer:
         """Switch torque on, holding where the joints are."""
-        self._session.refuse_unless_able("torque cannot be switched on")
+        problem = "torque cannot be switched on"
+        self._session.refuse_unless_able(problem)
         await self._robot.obeyed(self._session.enable(request.expires_at), "torque on")
+        if not self._session.is_on:  # a driver that cannot has left it in `fault`
+            self._session.refuse_unless_able(problem)
         return self._torque()
 
     async def disable(self, _request: Request) -> TorqueAnswer:

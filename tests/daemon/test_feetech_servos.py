@@ -11,7 +11,7 @@ from motiond.drivers import registry as drivers
 from motiond.drivers.feetech.emulator.chain import EmulatedChain
 from motiond.drivers.feetech.errors import CURRENT, OVERLOAD
 from motiond.drivers.testing.rig import Clock
-from tests.daemon.rig import JOINTS, Rig, ask, sweep, write_seq
+from tests.daemon.rig import JOINTS, Rig, ask, refused, sweep, write_seq
 from tests.drivers.feetech.bench import servo
 from tests.drivers.feetech.memory_driver import MemoryFeetech
 from tests.drivers.serial_bus.memory_port import MemoryPort
@@ -93,6 +93,28 @@ async def test_what_clearing_one_servo_leaves_wrong_is_named_and_ends_by_a_resta
         assert answer["message"] == "shoulder: restarted on request; reset the robot to go on"
         assert await ask(registry, "reset") == {"state": "idle"}
         assert await plays(rig, registry)
+
+
+async def test_a_request_for_torque_that_a_servo_refuses_is_refused_with_its_reason(
+    rig: Rig, chain: EmulatedChain
+) -> None:
+    elbow = chain.servos[1]
+    elbow.set("max_position_limit", 3000)
+    elbow.turn_to(3500)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        reason = (
+            f"{rig.folder / 'ttyACM0'} servo 2 (elbow): is at 2.227 rad, beyond its own limits, "
+            "-3.142 and 1.460 rad; it takes no goal there, and torque would move it to the limit at once; "
+            "turn it back by hand, or widen the limits with Feetech's FD"
+        )
+        assert await refused(registry, "enable") == (
+            "FAULT",
+            f"arm: torque cannot be switched on; {reason}; reset it when it is fixed",
+        )
+        elbow.turn_to(2048)
+        assert await ask(registry, "reset") == {"state": "idle"}
+        assert await ask(registry, "enable") == {"state": "idle", "torque": True}
 
 
 async def test_an_error_that_keeps_the_driver_from_opening_is_cleared_before_it_opens(

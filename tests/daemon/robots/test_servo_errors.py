@@ -88,7 +88,13 @@ async def test_an_error_that_is_kept_ends_in_fault_when_torque_is_switched_on(ri
     async with rig.running() as registry:
         await rig.until_state("idle")
         await overload(rig, registry, "elbow")
-        assert (await ask(registry, "enable"))["state"] == "fault"
+        assert await refused(registry, "enable") == (
+            "FAULT",
+            (
+                "arm: torque cannot be switched on; elbow: reports overload; it has switched its torque off; "
+                "remove the cause, then `motiond clear ROBOT SERVO`; reset it when it is fixed"
+            ),
+        )
         assert (await ask(registry, "servo/clear", servos=["elbow"]))["state"] == "fault"
 
 
