@@ -90,24 +90,26 @@ def init(
         moving = described.joints if described else about.ask_joints(questions, files, named, model, given)
         assigned, are_guessed = hardware.assign(questions, kind, found, pairs, moving)
         options |= {"model": described.model} if described else {}
-        options["driver"] = hardware.driver_options(kind, assigned)
+        further = described.driver if described and assigned else {}
+        options["driver"] = {**hardware.driver_options(kind, assigned), **further}
     options["motions"] = about.ask_motions(questions, files, described, motions)
     options |= about.ask_map(questions, files) if options["motions"] else {}
     options["approach"] = about.approach(described.units if described else frozenset({"rad"}))
     if described:
         options["joints"] = {joint: {"actuator": "none"} for joint in described.followers if assigned}
-        options["joints"] |= {joint: {"limits": described.limits} for joint in moving if described.limits}
+        options["joints"] |= {
+            joint: {"limits": dict(described.limits)} for joint in moving if described.limits
+        }
     else:
         options["joints"] = about.ask_limits(questions, moving)
     url = about.ask_broker(questions, broker)
-    page = questions.ask("address of its page, or none", "127.0.0.1:8080", str, "--http", http)
     if are_guessed:
         typer.echo("which actuator moves which joint was taken by their order; the file says how to check it")
     text = document(
         name,
         options,
         url,
-        page,
+        questions.ask("address of its page, or none", "127.0.0.1:8080", str, "--http", http),
         are_actuators_guessed=are_guessed,
         reductions=described.reductions if described else {},
         resource_paths=described.resource_paths if described else [],

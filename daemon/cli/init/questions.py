@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -41,6 +41,7 @@ NAMES_HRDF = re.compile(rb"""^["']?hrdf["']?\s*:""", re.MULTILINE)
 MOST_LOOKED_INTO = 1000
 HEAD_BYTES = 1 << 16
 SO101_LIMITS = {"velocity": 2.5, "acceleration": 12.0}  # rad/s, rad/s²
+SO101_DRIVER = {"torque_limit": {"gripper": 0.5}}  # a gripper that closes on something stalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,8 @@ class Described(NamedTuple):
     `joints` need an actuator each; `reductions` are those that the description states, by joint; `units` are
     those of its joints, rad, m or both; `continuous` turn without end, by what it says; `resource_paths` hold
     its meshes that are not in its own folder. `example`: that of motiond whose description it is, and
-    `limits`: of each of its joints, as far as the description has none.
+    `limits`: of each of its joints, as far as the description has none; `driver`: further options of its
+    servos' driver.
     """
 
     name: str
@@ -102,6 +104,7 @@ class Described(NamedTuple):
     is_config: bool
     example: str | None = None
     limits: Mapping[str, float] = {}
+    driver: Mapping[str, Any] = {}
 
 
 class Folder(NamedTuple):
@@ -202,7 +205,7 @@ def offer_so101(questions: Questions, servos: Collection[str]) -> Described | No
     example = example_config("so101").parent
     model = example / "robots" / "so101.urdf"
     described = describe(questions, Folder(example, [model], [], [], {}), str(model))
-    return described and described._replace(example="so101", limits=SO101_LIMITS)
+    return described and described._replace(example="so101", limits=SO101_LIMITS, driver=SO101_DRIVER)
 
 
 def _folders_of_meshes(path: Path, name: str, start: Path) -> list[str]:

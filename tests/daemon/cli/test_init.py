@@ -431,7 +431,10 @@ def test_six_servos_are_offered_as_an_so101(
     assert robot.motions == [tmp_path / "motions" / "so101"]
     ids = {joint: number for number, joint in enumerate(SO101, 1)}
     assert robot.driver.options["ports"] == [{"port": port, "baud_rate": 1_000_000, "ids": ids}]
-    assert "NOBODY HAS SAID" not in (tmp_path / "motiond.yaml").read_text()
+    assert robot.driver.options["torque_limit"] == {"gripper": 0.5}
+    written = (tmp_path / "motiond.yaml").read_text()
+    assert written.count("        limits: {velocity: 2.5, acceleration: 12.0}\n") == len(SO101)
+    assert "NOBODY HAS SAID" not in written
 
 
 @pytest.mark.parametrize(("options", "typed"), [((), "n"), (("--yes",), "")])
