@@ -55,7 +55,6 @@ NOT_RUN = {
     "docs/howto/so101.md": 1,
     "docs/init.md": 2,
     "docs/install.md": 7,
-    "docs/layers.md": 4,
     "docs/security.md": 15,
     "docs/service.md": 14,
     "docs/teaching.md": 1,
