@@ -607,6 +607,7 @@ class RobotSession:
         begin = self.begin
         if begin is not None and begin.hand_over and begin.goal.goal_id == goal_id and self.goal is None:
             self.goal = self._claimed = begin.goal
+            self.flowed = None
             self._outlet.flow(begin.goal)
 
     def _settle_hand_over(self, begin: Begin) -> bool:
@@ -659,10 +660,18 @@ class RobotSession:
         """What is about to play alone."""
         return None if self.begin is not None and self.begin.goal.is_beside else self.begin
 
-    @property
-    def _blends(self) -> bool:
-        """Whether what plays may be on its way from another motion onto its own rows."""
-        return self.known.blends or not self.is_obeyed(self._unchained)
+    def _blends_against(self, goal: Goal) -> bool:
+        """Whether what plays may be on its way from another motion, with a joint of a goal to begin beside.
+
+        A blend moves the joints of both motions, and a way from what was taken over all; nothing is added to
+        either.
+        """
+        if not (goal.is_beside or goal.is_additive):
+            return False
+        if not self.is_obeyed(self._unchained):
+            return True
+        before = self.flowed
+        return self.known.blends and (before is None or goal.is_additive or bool(goal.why_not_beside(before)))
 
     @property
     def _base_moves(self) -> bool:
@@ -713,7 +722,7 @@ class RobotSession:
                 begin.awaits = "rest"
             elif not self.is_obeyed(self._unsettled):
                 begin.awaits = self._awaited
-            elif begin.goal.is_additive and self._blends:
+            elif self._blends_against(begin.goal):
                 begin.awaits = "the end of the blend"
             elif not self.known.torque:
                 begin.awaits = "torque on"

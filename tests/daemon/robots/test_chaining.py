@@ -331,6 +331,38 @@ async def test_what_is_added_on_a_blend_begins_once_that_is_over(rig: Rig) -> No
     assert keeps_limits(setpoints(rig))
 
 
+@pytest.mark.parametrize("way", ["on a blend", "from what was taken over"])
+async def test_what_plays_beside_a_way_that_moves_its_joints_begins_once_that_is_over(
+    rig: Rig, way: str
+) -> None:
+    write_seq(rig.folder / "motions" / "shoulder.seq", sweep(1.0)[:, :1], JOINTS[:1], RATE_HZ)
+    async with rig.running() as registry:
+        if way == "on a blend":
+            goals = await play(rig, registry, "wave", "elbow")
+            await on_row(registry, goals[1], 5)
+        else:
+            goals = await taken_over(rig, registry, 60, "elbow")
+        beside = await ask(registry, "play", motion="shoulder", on_busy="beside")
+        begun = await ask(registry, "status")
+        results = [await rig.result_of(goal) for goal in (goals[1], beside["goal_id"])]
+    assert (begun["state"], begun["motion"]) == ("playing", "elbow")
+    assert begun["frame"] >= (0.5 * RATE_HZ if way == "on a blend" else 0.0)
+    assert [result["code"] for result in results] == ["SUCCESSFUL"] * 2
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_what_plays_beside_a_blend_on_other_joints_begins_at_once(rig: Rig) -> None:
+    write_seq(rig.folder / "motions" / "shoulder.seq", sweep(1.0)[:, :1], JOINTS[:1], RATE_HZ)
+    async with rig.running() as registry:
+        goals = await play(rig, registry, "elbow", "elbow")
+        await on_row(registry, goals[1], 5)
+        beside = await ask(registry, "play", motion="shoulder", on_busy="beside")
+        begun_on = (await ask(registry, "status"))["frame"]
+        results = [await rig.result_of(goal) for goal in (goals[1], beside["goal_id"])]
+    assert begun_on < 0.5 * RATE_HZ
+    assert [result["code"] for result in results] == ["SUCCESSFUL"] * 2
+
+
 async def test_what_is_added_on_a_blend_that_is_paused_is_given_up_with_what_is_awaited(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
