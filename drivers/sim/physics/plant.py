@@ -15,6 +15,7 @@ from ...base import DriverError
 from ..integrator import COAST_TIME_S, Stops
 from ..layout import STEP_S, STEPS_PER_S, Header, Row
 from ..plant import STATE, Plant, numbers_needed
+from .world import HALF_STEP_S
 
 if TYPE_CHECKING:
     from ...base import ActuatorState, Floats
@@ -157,7 +158,8 @@ class PhysicalPlant(Plant):
         if self.guided:
             np.copyto(control, self._world.carried())
         elif self._is_slowed:
-            sag = self._position + self._world.carried() * self._softness
+            ahead = self._position + self._velocity * HALF_STEP_S  # where its servo finds it
+            sag = ahead + self._world.carried() * self._softness
             effort_lead = self.rows[Row.EFFORT_LEAD]
             control[:] = (
                 np.clip(self._target - effort_lead, sag - self._reach, sag + self._reach) + effort_lead

@@ -5,6 +5,11 @@ side of its reduction: the law of `propagator`, whose inertia is here the larges
 over some postures. MuJoCo integrates with `implicitfast`, which is stable with stiff servos; each driven
 joint has a motor's inertia (`ARMATURE`) beside that of what it moves, as no real one has less.
 
+MuJoCo moves velocities first and positions by the new velocities. So its positions are those of half a step
+later than its velocities: what falls from rest is at `a t (t + step) / 2` with the velocity `a t`. Positions
+here are those at the time of the velocities, MuJoCo's less half a step at the velocity. That is the integral
+of the velocity that is linear between the steps, and `a t² / 2` for what falls.
+
 Ends of joints, joints that follow others, and dry friction are constraints of MuJoCo: they give way a little
 where something pushes (docs/physics.md has the figures).
 """
@@ -41,6 +46,8 @@ POSTURES = 32
 """So many are looked at, for the largest inertia and for what touches always."""
 FREE_RAD, FREE_M = np.pi, 0.5
 """How far either way these go for joints without ends."""
+HALF_STEP_S = STEP_S / 2
+"""So far MuJoCo's positions are ahead of its velocities."""
 FAR = 1e10
 """An end that is never met, in rad or m."""
 STIFF = (0.002, 1.0)
@@ -96,6 +103,7 @@ class World:
         joints = [of_actuator[name] for name in actuators]
         self._reduction = np.array([joint.reduction for joint in joints])
         self._offset = np.array([joint.offset for joint in joints])
+        self._lead = np.empty(len(joints))
         spec = self._specified(where, options.mjcf, joints)
         spec.option.gravity = gravity
         with self._readable(where):
@@ -269,7 +277,8 @@ class World:
     def place(self, which: NDArray[np.intp], position: Floats, velocity: Floats) -> None:
         """Put some actuators elsewhere at once, and what follows them; `position`, `velocity`: of these."""
         reduction = self._reduction[which]
-        self._positions[self._at[which]] = position / reduction + self._offset[which]
+        ahead = position + velocity * HALF_STEP_S
+        self._positions[self._at[which]] = ahead / reduction + self._offset[which]
         self._velocities[self._dofs[which]] = velocity / reduction
         at, dofs, zero = self.model.jnt_qposadr, self.model.jnt_dofadr, self.model.qpos0
         for joint, leader, polynomial in self._followers:
@@ -308,6 +317,8 @@ class World:
         np.multiply(position, self._reduction, position)
         np.take(self._velocities, self._dofs, out=velocity, mode="clip")
         np.multiply(velocity, self._reduction, velocity)
+        np.multiply(velocity, HALF_STEP_S, self._lead)
+        np.subtract(position, self._lead, position)
         np.copyto(effort, self._force)
 
     def carried(self) -> Floats:
