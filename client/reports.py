@@ -52,6 +52,8 @@ class Result:
         What the robot does next by itself: `hold`, `release`, `park`, or a motion that waited.
     asked_by : str or None
         Who asked for it.
+    warnings : list of str
+        What was found of it as it began, and what was changed so that it could be played.
     worst_error, peak_effort : dict or None
         The joint that was furthest from its setpoint, and the one that worked hardest for what it may:
         `joint`, `value` and `unit`.
@@ -72,13 +74,14 @@ class Result:
     worst_error: dict[str, Any] | None = field(repr=False, default=None)
     peak_effort: dict[str, Any] | None = field(repr=False, default=None)
     recording: str | None = None
+    warnings: list[str] = field(repr=False, default_factory=list)
     data: dict[str, Any] = field(repr=False, default_factory=dict)
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
         """Return the result that a report on the subject `result` describes."""
         values: dict[str, Any] = {key.name: data.get(key.name) for key in fields(cls)}
-        return cls(**values | {"data": dict(data)})
+        return cls(**values | {"data": dict(data), "warnings": data.get("warnings") or []})
 
     @property
     def is_successful(self) -> bool:

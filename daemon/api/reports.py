@@ -510,6 +510,8 @@ class GoalResult(TypedDict):
     """Null where it had not begun."""
     details: dict[str, Any]
     """The facts behind the code: joint, value, limit, unit, time; `reached_goal`, `final_error`."""
+    warnings: list[str]
+    """What was found of it as it began, and what was changed so that it could be played."""
     timing: GoalTiming | None
     """Null where it had not begun."""
     worst_error: WorstError | None

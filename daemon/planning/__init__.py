@@ -19,7 +19,7 @@
 """
 
 from .approach import ApproachError, farthest, plan_approach
-from .blend import Blend, BlendError, overlap_of, plan_blend
+from .blend import NO_LONGER, Blend, BlendError, Overlap, longer_blend, overlap_of, plan_blend
 from .checks import (
     Meanwhile,
     PlanCheck,
@@ -31,6 +31,7 @@ from .checks import (
     make_checks,
     pose_problems,
     range_of,
+    slowed_way,
 )
 from .columns import FREE_RATE_HZ, FURTHEST
 from .layering import Extent, clock_acceleration_of, conflict_of, extent_added, extent_of, left_beside
@@ -59,6 +60,7 @@ __all__ = [
     "FREE_RATE_HZ",
     "FURTHEST",
     "MOST_FILES",
+    "NO_LONGER",
     "ApproachError",
     "Blend",
     "BlendError",
@@ -69,6 +71,7 @@ __all__ = [
     "Meanwhile",
     "MotionLibrary",
     "MotionReader",
+    "Overlap",
     "Plan",
     "PlanCheck",
     "PlanError",
@@ -97,6 +100,7 @@ __all__ = [
     "is_motion",
     "join_tolerances",
     "left_beside",
+    "longer_blend",
     "make_checks",
     "marker_file",
     "overlap_of",
@@ -111,6 +115,7 @@ __all__ = [
     "range_of",
     "read_markers",
     "refuse_out_of_reach",
+    "slowed_way",
     "stamp_of",
     "unnoticed",
     "whole",

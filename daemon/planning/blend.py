@@ -10,6 +10,7 @@ For some rows both overlap, and each joint goes over from the one to the other b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from .curve import peak_accelerations, peak_positions, peak_speeds, slopes_of
 from .speed_limits import FASTEST, clock_acceleration
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from motiond.formats import Interpolation
     from motiond.formats.arrays import Booleans, Floats
 
@@ -31,6 +34,11 @@ AROUND = 3
 """So many rows beside a cross-fade bend with it."""
 TRIED = 40
 """So many lengths are looked at to find those that would do."""
+LONGEST_S = 10.0
+"""No blend is made longer than this, in time of the motions, which is as long as one may be asked for."""
+LONGER_TRIED, BETWEEN_TRIED = 10, 6
+"""So many longer blends are tried, and so many between the first that would do and the one before it."""
+NO_LONGER = "leave `blend_s` out, as no longer blend would do"
 KINDS = ("velocity", "acceleration")
 
 
@@ -119,6 +127,11 @@ class Blend:
         return len(self.positions) - 1
 
     @property
+    def lasts_s(self) -> float:
+        """By how much of their time the motions overlap."""
+        return self.steps / self.rate_hz
+
+    @property
     def track(self) -> Track:
         """The rows as the stream process maps them."""
         return Track(
@@ -157,6 +170,41 @@ def plan_blend(
     hint = f"up to {span} would do" if would_do[0] == 1 else f"{span} would do"
     data = {"shortest_s": shortest_s, "longest_s": longest_s}
     raise BlendError(f"{overlap.name}: a blend of {blend_s:g} s {problem}; {hint}", data)
+
+
+def longer_blend(
+    overlap: Overlap,
+    blend: Blend,
+    joint_map: JointMap,
+    settings: RobotSettings,
+    *,
+    speed: float = 1.0,
+    allows: Callable[[Blend], bool],
+) -> Blend | None:
+    """Return the shortest blend of those tried that is longer than another, keeps the limits, and is allowed.
+
+    None where none is. Arguments as of `plan_blend`; `allows` is asked at most `LONGER_TRIED` and
+    `BETWEEN_TRIED` times.
+    """
+    most = min(overlap.most, round(LONGEST_S * overlap.rate_hz))
+    if most <= blend.steps:
+        return None
+    planner = _Planner(overlap, joint_map, settings, speed)
+
+    def found(steps: int) -> Blend | None:
+        one = None if planner.problem(steps) else planner.blend(steps)
+        return one if one is not None and allows(one) else None
+
+    lengths = np.unique(np.geomspace(blend.steps, most, LONGER_TRIED + 1).round().astype(int)).tolist()
+    tried = ((short, found(steps)) for short, steps in pairwise(lengths))
+    short, best = next((one for one in tried if one[1] is not None), (0, None))
+    for _ in range(BETWEEN_TRIED):
+        if best is None or best.steps - short <= 1:
+            break
+        middle = (short + best.steps) // 2
+        shorter = found(middle)
+        short, best = (middle, best) if shorter is None else (short, shorter)
+    return best
 
 
 class _Planner:

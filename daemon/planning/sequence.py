@@ -11,6 +11,7 @@ motion's, bit for bit.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +19,8 @@ import numpy as np
 from motiond.formats import Motion
 
 from .approach import ApproachError, plan_approach
-from .blend import BlendError, Overlap, plan_blend
-from .checks import checked
+from .blend import NO_LONGER, BlendError, Overlap, longer_blend, plan_blend
+from .checks import Meanwhile, checked, initial_of, slowed_way
 from .library.markers import MOST_MARKERS, Marker
 from .planner import MOST_ROWS, MOST_VALUES, plan, rows_at, sampled
 from .playback import StepBegin
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
     from ..config.robot import RobotSettings
     from ..joints import JointMap
-    from .checks import PlanCheck
+    from .blend import Blend
+    from .checks import PlanCheck, PlanFindings
     from .planner import Plan
 
 NAME = "sequence"
@@ -63,11 +65,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class SequencePlan:
-    """A sequence, planned: one plan, its markers, and where its steps begin, ascending."""
+    """A sequence, planned: one plan, its markers, and where its steps begin, ascending.
+
+    - `warnings`: of blends that are longer and ways that are slower than was asked for
+    """
 
     plan: Plan
     markers: tuple[Marker, ...]
     begins: tuple[StepBegin, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def plan_sequence(
@@ -83,7 +89,7 @@ def plan_sequence(
 
     Raises SequenceError with all problems of all steps.
     """
-    assembly = _Assembly(steps, joint_map, settings)
+    assembly = _Assembly(steps, joint_map, settings, checks)
     assembly.assemble()
     rows, driven = np.concatenate(assembly.pieces), assembly.driven
     names = tuple(name for name, moves in zip(joint_map.joints, driven, strict=True) if moves)
@@ -94,7 +100,7 @@ def plan_sequence(
         planned = checked(plan(motion, joint_map, strict, max_rate_hz), checks, joint_map)
     except PlanError as error:
         raise SequenceError(assembly.placed(error)) from error
-    return SequencePlan(planned, tuple(assembly.markers()), tuple(assembly.begins))
+    return SequencePlan(planned, tuple(assembly.markers()), tuple(assembly.begins), tuple(assembly.warnings))
 
 
 class _Assembly:
@@ -102,10 +108,22 @@ class _Assembly:
 
     - `pieces`: each of shape (rows, joints); the last is what the next may overlap with
     - `begins`: where each step begins
+    - `warnings`: as of `SequencePlan`
     """
 
-    def __init__(self, steps: Sequence[Step], joint_map: JointMap, settings: RobotSettings) -> None:
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        joint_map: JointMap,
+        settings: RobotSettings,
+        checks: Sequence[PlanCheck] = (),
+    ) -> None:
         self._steps, self._joint_map, self._settings = steps, joint_map, settings
+        self._checks = [check for check in checks if check.slows]
+        held = initial_of(joint_map)
+        self._meanwhile = Meanwhile(held, np.zeros_like(held), np.zeros_like(held))
+        self._lasting: dict[int, float] = {}  # how long blends are, by steps, that had to be longer
+        self.warnings: list[str] = []
         self.rate_hz = max(step.plan.rate_hz for step in steps)
         self.driven: Booleans = np.logical_or.reduce([step.plan.driven for step in steps])
         self.pieces: list[Floats] = []
@@ -160,7 +178,9 @@ class _Assembly:
             turned = self._joint_map.nearest(held, rows[0], driven)
             rows = np.where(driven, rows + turned if turned.any() else rows, held)
             try:
-                begin = self._blended(step, rows) if step.blend_s else self._led_to(rows)
+                begin = (
+                    self._blended(number, step, rows) if step.blend_s else self._led_to(number, step, rows)
+                )
             except (BlendError, ApproachError) as error:
                 key = "blend_s" if isinstance(error, BlendError) else "motion"
                 reason = str(error).removeprefix(f"{step.plan.motion}: ")
@@ -188,7 +208,11 @@ class _Assembly:
             np.copyto(posture, step.plan.positions[0], where=step.plan.driven)
         return posture
 
-    def _blended(self, step: Step, rows: Floats) -> int:
+    def _warn(self, warning: str) -> None:
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
+    def _blended(self, number: int, step: Step, rows: Floats) -> int:
         """Let a motion overlap with what comes before it; return the row on which it begins."""
         before, planned = self.pieces[-1], step.plan
         overlap = Overlap(
@@ -200,7 +224,9 @@ class _Assembly:
             self._settings.interpolation,
             np.zeros_like(rows[0]),
         )
-        blend = plan_blend(overlap, step.blend_s, self._joint_map, self._settings)
+        blend_s = self._lasting.get(number, step.blend_s)
+        blend = plan_blend(overlap, blend_s, self._joint_map, self._settings)
+        blend = self._longer(number, overlap, blend)
         self.pieces[-1] = before[: -blend.steps - 1]
         self._count -= blend.steps + 1
         begin = self._count
@@ -208,16 +234,40 @@ class _Assembly:
         self._append(rows[blend.steps + 1 :])
         return begin
 
-    def _led_to(self, rows: Floats) -> int:
+    def _longer(self, number: int, overlap: Overlap, blend: Blend) -> Blend:
+        """Return a blend that is as long as it has to be for what checks find of it.
+
+        Raises BlendError where none is.
+        """
+
+        def found_of(one: Blend) -> list[PlanFindings]:
+            return [check.of_way(one.track, self._meanwhile, self._joint_map) for check in self._checks]
+
+        def allows(one: Blend) -> bool:
+            return not any(found.refusals or found.slower < 1.0 for found in found_of(one))
+
+        because = next((found.because for found in found_of(blend) if found.slower < 1.0), "")
+        if not because:
+            return blend
+        longer = longer_blend(overlap, blend, self._joint_map, self._settings, allows=allows)
+        if longer is None:
+            raise BlendError(f"{overlap.name}: {because}, or {NO_LONGER}")
+        self._lasting[number] = longer.lasts_s
+        by = f"from {blend.lasts_s:.3g} to {longer.lasts_s:.3g} s"
+        self._warn(f"steps[{number}].blend_s: {overlap.name}: lengthened {by}: {because}")
+        return longer
+
+    def _led_to(self, number: int, step: Step, rows: Floats) -> int:
         """Go to a motion's first row where it differs from the last; return the row on which it begins."""
-        way = plan_approach(
-            self.pieces[-1][-1],
-            rows[0],
-            self.driven,
-            self._joint_map,
-            self._settings,
-            rate_hz=self.rate_hz,
-        ).positions
+        ends, joint_map, settings = (self.pieces[-1][-1], rows[0]), self._joint_map, self._settings
+        way_at = partial(plan_approach, *ends, self.driven, joint_map, settings, rate_hz=self.rate_hz)
+        track, speed, because = slowed_way(
+            lambda share: way_at(speed=share), self._checks, self._meanwhile, joint_map
+        )
+        if because:
+            name = f"steps[{number}].motion: {step.plan.motion}"
+            self._warn(f"{name}: the way to it is slowed to {speed:.3g} of its speed: {because}")
+        way = track.positions
         if len(way):
             self._append(way[1:])
         begin = self._count - 1

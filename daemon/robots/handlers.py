@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from .gamepad import GamepadFile
     from .reservation import Reservation
     from .robot import Robot
-    from .session import Goal, Pending
+    from .session import Goal, Pending, PlannedBlend
 
     Handler = Callable[[Any], Awaitable[Mapping[str, Any]]]
     GoalHandler = Callable[[Any, str | None], Awaitable[Mapping[str, Any]]]
@@ -156,10 +156,9 @@ class RequestHandlers:
         playback = self._robot.planner.playback_for(request, entry)
         goal = new_goal(playback, request, asked_by=asked_by)
         await self._lay_out(goal, request)
-        if goal.blend_s:
-            await self._refuse_unblended(goal)
+        blended = await self._blended(goal) if goal.blend_s else None
         self._refuse_overtaken("play", stopped)
-        return await self._begin(goal, request, came_s)
+        return await self._begin(goal, request, came_s, blended)
 
     async def _lay_out(self, goal: MotionGoal, request: PlayRequest | SequenceRequest) -> None:
         """Lay a goal out at the rate of what it is to be played with, and so what waits, for when it begins.
@@ -183,12 +182,15 @@ class RequestHandlers:
         if not goal.has_rate(rate_hz):
             goal.at_rates.append(await asyncio.to_thread(self._robot.planner.at_rate, goal, rate_hz))
 
-    async def _refuse_unblended(self, goal: MotionGoal) -> None:
-        """Refuse a goal that the one before it could not flow into, at its rate; raises RequestError."""
+    async def _blended(self, goal: MotionGoal) -> PlannedBlend | None:
+        """Plan how the goal before flows into one that is to wait, at its rate; None where it would not.
+
+        Raises RequestError where it could not.
+        """
         session = self._session
         held = session.known.reference
         if held is None or not (session.begin or session.goal or session.queue):
-            return
+            return None
         before, held = session.ends_before(held)
         if before is None:
             problem, reason = f"nothing flows into {goal.motion}", "what is before it plays no rows"
@@ -197,7 +199,7 @@ class RequestHandlers:
         with suppress(RequestError):  # if that is not blended itself
             await self._lay_out_at(goal, before.own.plan.rate_hz)
         beside = [*session.beside]
-        await asyncio.to_thread(self._robot.planner.blend_of, before, goal, held, beside)
+        return await asyncio.to_thread(self._robot.planner.blend_of, before, goal, held, beside)
 
     def _refuse_overtaken(self, verb: str, stopped: int) -> None:
         """Refuse what a stop or a reservation has overtaken while files were read, or rows planned.
@@ -225,6 +227,7 @@ class RequestHandlers:
         )
         playback = self._robot.planner.playback_of(planned, whole)
         goal = new_goal(playback, whole, asked_by=asked_by)
+        goal.notes = planned.warnings
         await self._lay_out(goal, request)
         self._refuse_overtaken("sequence", stopped)
         return await self._begin(goal, request, came_s)
@@ -242,6 +245,7 @@ class RequestHandlers:
         goal: Goal,
         request: PlayRequest | SequenceRequest | GotoRequest,
         came_s: float | None = None,
+        blended: PlannedBlend | None = None,
     ) -> GoalAnswer:
         session, what = self._session, f"{goal.motion} cannot be played"
         session.refuse_to_begin(what)
@@ -250,7 +254,7 @@ class RequestHandlers:
             goal.is_beside, begin = True, session.begin_beside
         elif session.goal or session.begin or session.queue or session.in_the_way(goal):
             if request.on_busy == "queue":
-                return {"goal_id": goal.goal_id, "queued": session.enqueue(goal)}
+                return _queued(goal, session.enqueue(goal), blended)
             if request.on_busy not in {"replace", "blend"}:
                 raise session.busy()
             if request.on_busy == "blend":
@@ -365,8 +369,9 @@ class RequestHandlers:
         if held is None or not planner.looks_at_speed(goal, request.speed):
             return
         playing = [*self._session.goals]
-        for warning in await asyncio.to_thread(planner.refuse_speed, goal, request.speed, held, playing):
-            planner.warn(warning)
+        planner.warn_of(
+            goal, await asyncio.to_thread(planner.refuse_speed, goal, request.speed, held, playing)
+        )
         if self._playing("change the speed of", request.goal_id) is not goal:
             ended, hint = f"{goal.motion} ended before", "change the speed of what follows"
             raise RequestError("NOT_PLAYING", self._robot.name, ended, hint=hint)
@@ -629,3 +634,13 @@ class RequestHandlers:
         """Read the motion folders again."""
         await self._robot.motions.load()
         return self._robot.library.payload()
+
+
+def _queued(goal: Goal, place: int, blended: PlannedBlend | None) -> GoalAnswer:
+    """Return the answer to what waits at a place, and how what is before it flows into it."""
+    answer: GoalAnswer = {"goal_id": goal.goal_id, "queued": place}
+    warnings = [*goal.notes] if isinstance(goal, MotionGoal) else []
+    if blended is not None:
+        answer["blend_s"] = blended.blend.lasts_s
+        warnings += blended.warnings
+    return {**answer, "warnings": warnings} if warnings else answer

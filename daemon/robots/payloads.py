@@ -157,6 +157,7 @@ def result_payload(
         "asked_by": goal.asked_by,
         "played_s": ended.played_s,
         "details": details,
+        "warnings": goal.warnings if isinstance(goal, MotionGoal) else [],
         "timing": {**timing.payload(), "drift_s": drift_s} if timing else None,
         "worst_error": extremes.worst_error(joint_map) if extremes else None,
         "peak_effort": extremes.peak_effort(joint_map) if extremes else None,

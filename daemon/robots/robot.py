@@ -441,6 +441,8 @@ class Robot:
                 problem = "the stream process does not listen"
                 raise RequestError("OFFLINE", self.name, problem, hint="try again")
             answer = {"goal_id": goal.goal_id, **prepared.answer}
+            if isinstance(goal, MotionGoal) and goal.warnings:
+                answer["warnings"] = [*goal.warnings]
         return number, answer
 
     def chain(self, before: MotionGoal, goal: MotionGoal) -> int:

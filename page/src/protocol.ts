@@ -397,6 +397,10 @@ export interface GoalAnswer {
   start_distance?: StartDistance | null;
   /** Its place in the queue. */
   queued?: number;
+  /** Over how much of its time what is before it flows into it; more than was asked for where its efforts allow no less. */
+  blend_s?: number;
+  /** What was found of it that does not keep it from being played; as of its result. */
+  warnings?: string[];
 }
 
 /** How far ticks were from their appointed times, in s; `first` and `last` have a sign. */
@@ -1017,6 +1021,8 @@ export interface ResultReport {
   played_s: number | null;
   /** The facts behind the code: joint, value, limit, unit, time; `reached_goal`, `final_error`. */
   details: Record<string, unknown>;
+  /** What was found of it as it began, and what was changed so that it could be played. */
+  warnings: string[];
   /** Null where it had not begun. */
   timing: GoalTiming | null;
   /** On the motion, ways towards it apart; null where it was not on it, or no feedback came. */

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from motiond.daemon.ipc.messages import Command
     from motiond.daemon.planning import Blend
     from motiond.daemon.robots.registry import RobotRegistry
+    from motiond.daemon.robots.session import PlannedBlend
     from motiond.daemon.stream.engine.execution import Result
     from motiond.daemon.stream.engine.player import Player
     from motiond.drivers.base import Driver
@@ -392,9 +393,10 @@ class Engine:
             finally:
                 self._begins = self._blends = None
 
-        def noted_blend(*asked: Any) -> Blend:
-            self._blend = blend_of(*asked)
-            return self._blend
+        def noted_blend(*asked: Any) -> PlannedBlend:
+            planned = blend_of(*asked)
+            self._blend = planned.blend
+            return planned
 
         def noted_send(command: Command, fds: tuple[int, ...] = ()) -> int:
             number = send(command, fds)

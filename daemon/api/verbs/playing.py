@@ -153,6 +153,11 @@ class GoalAnswer(TypedDict):
     start_distance: NotRequired[StartDistance | None]
     queued: NotRequired[int]
     """Its place in the queue."""
+    blend_s: NotRequired[float]
+    """Over how much of its time what is before it flows into it; more than was asked for where its efforts
+    allow no less."""
+    warnings: NotRequired[list[str]]
+    """What was found of it that does not keep it from being played; as of its result."""
 
 
 class PlayingRequest(Request):

@@ -154,7 +154,8 @@ def _addition(*, additive: bool, weight: float | None, ramp: float | None) -> di
 def _accept(client: Client, robot: str, verb: str, request: dict[str, Any], text: str, *, json: bool) -> int:
     """Return once the request is accepted."""
     accepted = ask(client, robot, verb, request)
-    say(accepted, f"{robot}: {text}; goal {accepted['goal_id']}", json=json)
+    lines = [f"{text}; goal {accepted['goal_id']}", *accepted.get("warnings", ())]
+    say(accepted, "\n".join(f"{robot}: {line}" for line in lines), json=json)
     return DONE
 
 

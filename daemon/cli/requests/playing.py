@@ -32,6 +32,7 @@ class Outcome:
     def lines(self) -> Iterator[tuple[bool, str]]:
         """Yield what to say of the motion and of what followed: whether it went well, and the text."""
         result = self.result
+        yield from ((True, warning) for warning in result.warnings)
         yield result.is_successful, f"{result.motion} ended with {result.code}; {result.message}"
         if self.last is not None:
             yield self._of_what_followed(self.last.subject, self.last.data)

@@ -16,8 +16,10 @@ from .plan_check import (
     checked,
     checked_plan,
     checked_pose,
+    initial_of,
     never,
     pose_problems,
+    slowed_way,
     whole_rows,
 )
 
@@ -31,9 +33,11 @@ __all__ = [
     "checked_plan",
     "checked_pose",
     "collision_of",
+    "initial_of",
     "make_checks",
     "never",
     "pose_problems",
     "range_of",
+    "slowed_way",
     "whole_rows",
 ]

@@ -121,6 +121,24 @@ def initial_of(joint_map: JointMap) -> Floats:
     return held
 
 
+def slowed_way(
+    way_at: Callable[[float], Track], checks: Sequence[PlanCheck], meanwhile: Meanwhile, joint_map: JointMap
+) -> tuple[Track, float, str]:
+    """Return a way as slow as checks ask for, at which share of its speed that is, and why; '' as it is.
+
+    `way_at`: plans it at a share of its speed.
+    """
+    way, speed, reason = way_at(1.0), 1.0, ""
+    checks = [check for check in checks if check.slows]
+    for _ in range(MOST_SLOWINGS if checks else 0):
+        found = min((check.of_way(way, meanwhile, joint_map) for check in checks), key=lambda one: one.slower)
+        if found.slower == 1.0:
+            break
+        speed, reason = HAIR * found.slower * speed, reason or found.because
+        way = way_at(speed)
+    return way, speed, reason
+
+
 def checked(
     planned: Plan,
     checks: Sequence[PlanCheck],

@@ -10,7 +10,15 @@
 
 from .follow_goal import FollowGoal
 from .goal import Goal, MotionGoal, new_goal
-from .goal_planner import POSE_RATE_HZ, GoalPlanner, checked_clock, refuse_far, refuse_speed, refuse_too_late
+from .goal_planner import (
+    POSE_RATE_HZ,
+    GoalPlanner,
+    PlannedBlend,
+    checked_clock,
+    refuse_far,
+    refuse_speed,
+    refuse_too_late,
+)
 from .robot_session import LOOKED_AT, SHUTS_DOWN, Opening, Pending, RobotSession, Seek
 
 __all__ = [
@@ -23,6 +31,7 @@ __all__ = [
     "MotionGoal",
     "Opening",
     "Pending",
+    "PlannedBlend",
     "RobotSession",
     "Seek",
     "checked_clock",

@@ -12,16 +12,16 @@ import numpy as np
 from motiond.text import shortened
 
 from ...api import RequestError
-from ...planning import Meanwhile, PlanFindings, range_of
+from ...planning import Meanwhile, range_of, slowed_way
 from ...trajectory import Track
 from .goal import MotionGoal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from motiond.formats.arrays import Floats
 
-    from ...planning import Extent, MotionLibrary, Plan
+    from ...planning import Extent, MotionLibrary, Plan, PlanFindings
     from .goal import Goal
 
 WAY = "on the way"
@@ -50,7 +50,7 @@ class BodyChecks:
 
     def __init__(self, library: MotionLibrary) -> None:
         self._library = library
-        self._found: dict[tuple[Any, ...], tuple[Track, Meanwhile, list[PlanFindings]]] = {}
+        self._found: dict[tuple[Any, ...], tuple[Track | None, Meanwhile, list[PlanFindings]]] = {}
         self._slowed: dict[tuple[Any, ...], tuple[Track, str]] = {}
         self._ranges: WeakKeyDictionary[Plan, tuple[Floats, Floats]] = WeakKeyDictionary()
 
@@ -102,6 +102,14 @@ class BodyChecks:
             raise RequestError.of("INVALID_MOTION", shortened("\n".join(problems), LONGEST_REASON), data)
         return warnings
 
+    def too_fast(self, stretch: Stretch, meanwhile: Meanwhile) -> str:
+        """Return why a stretch would have to be slower, where that would help; '' otherwise."""
+        return next((one.because for _, one in self.look([stretch], meanwhile) if one.slower < 1.0), "")
+
+    def allow(self, stretch: Stretch, meanwhile: Meanwhile) -> bool:
+        """Whether nothing is found against a stretch."""
+        return not any(one.refusals or one.slower < 1.0 for _, one in self.look([stretch], meanwhile))
+
     def refuse_speed(self, motion: str, track: Track, speed: float, meanwhile: Meanwhile) -> list[str]:
         """Refuse to play a motion's rows faster because of what is found of that; return the warnings.
 
@@ -115,25 +123,19 @@ class BodyChecks:
             raise RequestError.of("INVALID_MOTION", shortened("\n".join(problems), LONGEST_REASON), {})
         return [_said(motion, stretch, warning) for one in found for warning in one.warnings]
 
-    def slower(self, way: Track, held: Floats) -> tuple[float, str]:
-        """Return at which factor of its speed a way would be allowed, and why; 1 as it is.
+    def slowed(self, way_at: Callable[[float], Track], held: Floats) -> Track:
+        """Return a way as slow as it has to be, of which `refuse` warns where it is slowed.
 
-        `held`: where joints are that it does not drive.
+        `way_at`: plans it at a share of its speed. `held`: where joints are that it does not drive.
         """
         library, none = self._library, np.zeros_like(held)
-        found = [
-            check.of_way(way, Meanwhile(held, none, none), library.joint_map)
-            for check in library.checks
-            if check.slows
-        ]
-        slowest = min(found, key=lambda one: one.slower, default=PlanFindings())
-        return slowest.slower, slowest.because
-
-    def note_slowed(self, way: Track, speed: float, because: str) -> None:
-        """Take at which factor of its speed a way goes, and why, which `refuse` warns of."""
-        if len(self._slowed) >= KEPT:
-            self._slowed.clear()
-        self._slowed[place_of(way)] = way, f"slowed to {speed:.3g} of its speed: {because}"
+        meanwhile = Meanwhile(held, none, none)
+        way, speed, because = slowed_way(way_at, library.checks, meanwhile, library.joint_map)
+        if because:
+            if len(self._slowed) >= KEPT:
+                self._slowed.clear()
+            self._slowed[place_of(way)] = way, f"slowed to {speed:.3g} of its speed: {because}"
+        return way
 
     def _findings(self, stretch: Stretch, meanwhile: Meanwhile) -> list[PlanFindings]:
         meanwhile = replace(meanwhile, speed=stretch.speed)
@@ -147,7 +149,8 @@ class BodyChecks:
         if not meanwhile.stopped():
             if len(self._found) >= KEPT:
                 self._found.clear()
-            self._found[key] = stretch.track, meanwhile, found
+            # Rows that are known by their place must not leave it to others; ways are known by what they are.
+            self._found[key] = stretch.track if stretch.is_motion else None, meanwhile, found
         return found
 
     def meanwhile(self, others: Sequence[MotionGoal], held: Floats, added: Extent | None) -> Meanwhile:

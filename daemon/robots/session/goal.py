@@ -13,6 +13,8 @@ from ...telemetry import Drift
 from ...trajectory import longest_stop
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from motiond.formats.arrays import Floats
 
     from ...api import PlayRequest
@@ -165,6 +167,10 @@ class MotionGoal(Goal):
         Over how many of its first rows the goal before it flows into it; 0 where that is not planned.
     holds : list of float
         Where the joints are that it does not drive, and others; [] before it was sent.
+    notes : sequence of str
+        What was found of it as it was planned for its request.
+    warnings : list of str
+        What was found of it that does not keep it from being played, as it was made ready last.
     turned : ndarray, shape (joints,)
         What is added to the rows of its first pass, in rad: whole turns of joints that turn without end.
     """
@@ -184,6 +190,8 @@ class MotionGoal(Goal):
     blend_s: float = 0.0
     blended_rows: int = 0
     holds: list[float] = field(default_factory=list)
+    notes: Sequence[str] = ()
+    warnings: list[str] = field(default_factory=list)
     turned: Floats = field(default_factory=lambda: np.zeros(1))
 
     def __post_init__(self) -> None:

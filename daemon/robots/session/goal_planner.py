@@ -19,6 +19,7 @@ from ...clock import unix_less_monotonic
 from ...ipc.messages import OFF, Chain, Follow, Play
 from ...joints import JointMapError, TwistError, TwistMap, joint_bounds
 from ...planning import (
+    NO_LONGER,
     ApproachError,
     BlendError,
     Extent,
@@ -35,6 +36,7 @@ from ...planning import (
     farthest,
     join_tolerances,
     left_beside,
+    longer_blend,
     overlap_of,
     plan_approach,
     plan_blend,
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
         GoalTolerances,
         Meanwhile,
         MotionLibrary,
+        Overlap,
         Plan,
         Playback,
         SequencePlan,
@@ -81,9 +84,8 @@ POSE_RATE_HZ = 200.0  # of ticks on the way to a posture
 LONGEST_STOP = 4.0  # in units of stop_duration_s: of a way from what moves, which is planned as it begins
 FARTHEST_S = 86_400.0
 LONGEST_REASON = 3_500  # of an answer, in characters
-MOST_SLOWINGS, HAIR = 5, 0.999
-"""So often a way is planned more slowly, each time by a hair more than it should need."""
 MOST_WAYS = 50
+LONGER = "choose a longer `blend_s` or none"
 CLOCK_HINT = "let chrony keep its time, or raise max_clock_error_s"
 HANDOVER_S = 0.01  # from a request to the first tick of its approach, at most, where all is well
 
@@ -99,6 +101,14 @@ class PreparedGoal:
     fds: tuple[int, ...]
     answer: dict[str, Any]
     needs_s: float
+
+
+class PlannedBlend(NamedTuple):
+    """A blend, the way back between the passes of the motion that it leads to, and what to warn of."""
+
+    blend: Blend
+    back: Track
+    warnings: list[str]
 
 
 class _Added(NamedTuple):
@@ -403,6 +413,7 @@ class GoalPlanner:
         turned = self.joint_map.nearest(held, playback.begins_at, playback.plan.driven)
         self._refuse_out_of_reach(playback, turned)
         goal.blended_rows, goal.holds, goal.turned = 0, list(start), turned
+        self._warn_anew(goal)
         begins_at = playback.begins_at + turned
         approach, back = self._approach(goal, held, begins_at, held), self._way_back(goal, held)
         ramp = self.clock_acceleration(playback, goal.speed)
@@ -489,8 +500,19 @@ class GoalPlanner:
         """Refuse a goal for what checks of the robot's body find; raises RequestError."""
         if self._body.are_any:
             meanwhile = self._meanwhile(goal, held, playing)
-            for warning in self._body.refuse(goal.motion, stretches, meanwhile):
-                self.warn(warning)
+            self.warn_of(goal, self._body.refuse(goal.motion, stretches, meanwhile))
+
+    def _warn_anew(self, goal: MotionGoal) -> None:
+        """Warn of what was found as a goal was planned, and of nothing that was found of it before."""
+        goal.warnings = []
+        self.warn_of(goal, goal.notes)
+
+    def warn_of(self, goal: MotionGoal, warnings: Sequence[str]) -> None:
+        """Warn of what was found of a goal, which its result says as well."""
+        for warning in warnings:
+            if warning not in goal.warnings:
+                goal.warnings.append(warning)
+            self.warn(warning)
 
     # -- what is added to others ----------------------------------------------------------------------------
 
@@ -521,8 +543,7 @@ class GoalPlanner:
             raise RequestError("INVALID_MOTION", goal.motion, problem, conflict.what, hint, weight=weight)
         if self._body.are_any:
             for stretches, meanwhile in self._body.sums(goal, added.scaled(request.weight), held, playing):
-                for warning in self._body.refuse(goal.motion, stretches, meanwhile):
-                    self.warn(warning)
+                self.warn_of(goal, self._body.refuse(goal.motion, stretches, meanwhile))
         goal.gentlest = min(ramp, back.clock_acceleration)
         goal.ways, goal.back, goal.ramp = [], back, ramp
         command = _play_of(
@@ -587,11 +608,12 @@ class GoalPlanner:
 
     def blend_of(
         self, before: MotionGoal, goal: MotionGoal, held: Sequence[float], playing: Sequence[Goal] = ()
-    ) -> Blend:
+    ) -> PlannedBlend:
         """Plan how a goal flows into another, at its rate, and the speeds of both.
 
-        `held` is where other joints hold, `playing` what plays as well. Raises RequestError if it would break
-        a limit, or does not fit.
+        `held` is where other joints hold, `playing` what plays as well. Where a check of the body asks for
+        slower ways, the blend is as much longer as it has to be. Raises RequestError if it would break a
+        limit, or does not fit.
         """
         goal.take_rate(before.rate_hz)
         for playback in (before.playback, goal.playback):
@@ -606,21 +628,45 @@ class GoalPlanner:
         except (BlendError, PlaybackError) as error:
             raise RequestError.of("INVALID_MOTION", error, error.data) from error
         self._refuse_short_rest(goal, blend, speed)
+        back, warnings = self._way_back(goal, np.array(held)), list[str]()
         if self._body.are_any:
-            meanwhile = self._meanwhile(goal, np.array(held), playing)
-            back = self._way_back(goal, np.array(held))
-            self._body.refuse(goal.motion, _blended(goal, blend, back, speed), meanwhile)
-        return blend
+            meanwhile, hint = self._meanwhile(goal, np.array(held), playing), LONGER
+            if because := self._body.too_fast(_stretch_of(blend, speed), meanwhile):
+                longer = self._longer(goal, overlap, blend, speed, meanwhile)
+                if longer is not None:
+                    by = f"from {blend.lasts_s:.3g} to {longer.lasts_s:.3g} s"
+                    warnings.append(f"{goal.motion}: its blend is lengthened {by}: {because}")
+                blend, hint = longer or blend, NO_LONGER
+            if speed > 1.0:
+                hint = f"lower `speed` from {speed:g}, {hint}"
+            stretches = [*stretches_of(goal, [back]), _stretch_of(blend, speed, hint)]
+            warnings += self._body.refuse(goal.motion, stretches, meanwhile)
+        return PlannedBlend(blend, back, warnings)
+
+    def _longer(
+        self, goal: MotionGoal, overlap: Overlap, blend: Blend, speed: float, meanwhile: Meanwhile
+    ) -> Blend | None:
+        """Return a longer blend that is slow enough for what the body bears; None where none is."""
+
+        def allows(one: Blend) -> bool:
+            fits = self._rows_to_rest(goal, one, speed) is None
+            return fits and self._body.allow(_stretch_of(one, speed), meanwhile)
+
+        return longer_blend(overlap, blend, self.joint_map, self._settings, speed=speed, allows=allows)
 
     def _refuse_short_rest(self, goal: MotionGoal, blend: Blend, speed: float) -> None:
         """Refuse a blend behind which the motion could not come to rest where it has to."""
+        if (needs := self._rows_to_rest(goal, blend, speed)) is not None:
+            problem, reason = "it would have to slow down within the blend", f"{needs:.0f} rows are needed"
+            raise RequestError("INVALID_MOTION", goal.motion, problem, reason, "leave blend_s out")
+
+    def _rows_to_rest(self, goal: MotionGoal, blend: Blend, speed: float) -> float | None:
+        """Return how many rows a motion needs behind a blend to come to rest, where it has less."""
         playback, rate_hz = goal.playback, blend.rate_hz
         leg = Route(blend.track, playback.track.track, blend.track, playback.passes).leg(0)
         ramp = min(blend.clock_acceleration, self.clock_acceleration(playback, speed))
         needs = speed * longest_stop(speed, ramp / rate_hz, self._settings.max_skip_s * rate_hz)
-        if leg.eases_out and leg.length - blend.steps < needs:
-            problem, reason = "it would have to slow down within the blend", f"{needs:.0f} rows are needed"
-            raise RequestError("INVALID_MOTION", goal.motion, problem, reason, "leave blend_s out")
+        return needs if leg.eases_out and leg.length - blend.steps < needs else None
 
     @contextmanager
     def prepare_take_over(self, goal: Goal) -> Iterator[tuple[Play, tuple[int, ...]]]:
@@ -641,6 +687,7 @@ class GoalPlanner:
         goal.gentlest = min(goal.gentlest, ramp, back.clock_acceleration, least)
         goal.ways, goal.blend, goal.back, goal.ramp = [], None, back, ramp
         goal.blended_rows, goal.holds, goal.turned = 0, [], np.zeros(playback.begins_at.size)
+        self._warn_anew(goal)
         play = _play_of(goal, [], tolerances, ramp, expires_at=goal.expires_at, turned=[])
         empty = replace(back, positions=back.positions[:0], velocities=back.velocities[:0])
         with self._lent(goal, empty, back) as (fds, motion):
@@ -659,10 +706,11 @@ class GoalPlanner:
         if self._added is not None:
             problem, reason = "nothing flows into it", f"{self._added.motion} is added"
             raise RequestError("INVALID_MOTION", goal.motion, problem, reason)
-        held, speed = np.array(before.holds), max(before.speed, goal.speed)
-        blend = self.blend_of(before, goal, before.holds, playing)
-        tolerances, back = self._tolerances(goal.request), self._way_back(goal, held)
-        self._refuse_by_body(goal, _blended(goal, blend, back, speed), held, playing)
+        speed = max(before.speed, goal.speed)
+        blend, back, warnings = self.blend_of(before, goal, before.holds, playing)
+        tolerances = self._tolerances(goal.request)
+        self._warn_anew(goal)
+        self.warn_of(goal, warnings)
         ramp = self.clock_acceleration(goal.playback, goal.speed)
         for one in (before, goal):
             one.gentlest = min(one.gentlest, ramp, blend.clock_acceleration, back.clock_acceleration)
@@ -747,26 +795,19 @@ class GoalPlanner:
 
         `held`: where the other joints are; None where it is not to be slower.
         """
-        way = self._way_at(goal, start, target, 1.0)
+        way_at = partial(self._way_at, goal, start, target)
         if held is None or not self._body.slow:
-            return way
+            return way_at(1.0)
         arrays = start, target, goal.playback.plan.driven, held, self._left.limits.acceleration
-        key = way.rate_hz, goal.from_beyond, id(self.joint_map), *(one.tobytes() for one in arrays)
-        if key not in self._slowed_ways:
-            speed, reason = 1.0, ""
-            for _ in range(MOST_SLOWINGS):
-                factor, because = self._body.slower(way, held)
-                if factor == 1.0:
-                    break
-                speed, reason = HAIR * factor * speed, reason or because
-                way = self._way_at(goal, start, target, speed)
-            if reason:
-                self._body.note_slowed(way, speed, reason)
+        rate_hz = goal.playback.plan.rate_hz
+        key = rate_hz, goal.from_beyond, id(self.joint_map), *(one.tobytes() for one in arrays)
+        way = self._slowed_ways.get(key)
+        if way is None:
+            way = self._body.slowed(way_at, held)
             if len(self._slowed_ways) >= MOST_WAYS:
                 self._slowed_ways.clear()
             self._slowed_ways[key] = way
-            return way
-        return self._slowed_ways[key]
+        return way
 
     def _way_at(self, goal: MotionGoal, start: Floats, target: Floats, speed: float) -> Track:
         plan, joint_map, settings = goal.playback.plan, self._left, self._settings
@@ -820,12 +861,9 @@ class GoalPlanner:
         self._tracks.close()
 
 
-def _blended(goal: MotionGoal, blend: Blend, back: Track, speed: float) -> list[Stretch]:
-    """Return what a goal leads along that begins by a blend, which is played at up to a speed."""
-    hint = "choose a longer `blend_s` or none"
-    if speed > 1.0:
-        hint = f"lower `speed` from {speed:g}, {hint}"
-    return [*stretches_of(goal, [back]), Stretch(blend.track, WAY, speed=max(1.0, speed), hint=hint)]
+def _stretch_of(blend: Blend, speed: float, hint: str = "") -> Stretch:
+    """Return what is led along in a blend, at up to a speed."""
+    return Stretch(blend.track, WAY, speed=max(1.0, speed), hint=hint)
 
 
 def _where_any(turned: Floats) -> list[float]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from motiond.drivers.sim.command_log import read_trace
 from motiond.text import rounded_down
 from tests.daemon.rig import Rig, ask, refused, write_seq
 
@@ -206,3 +207,108 @@ async def test_a_blend_is_held_to_what_it_takes_at_its_speed(
                 "or lower `speed` from 3, choose a longer `blend_s` or none"
             )
         await ask(registry, "stop")
+
+
+@pytest.fixture
+def slowing(rig: Rig) -> Rig:
+    """Slow what is too much; `up` begins half up, so that a short blend would throw the arm there."""
+    rig.robot["effort"] = {"on_violation": "slow"}
+    rig.robot["approach"]["acceleration"] = 100.0
+    write_seq(rig.folder / "motions" / "up.seq", 0.3 + swing(0.2, 6.0), ("shoulder",), RATE_HZ)
+    write_seq(rig.folder / "motions" / "brief.seq", 0.3 + swing(0.01, 0.4), ("shoulder",), RATE_HZ)
+    return rig
+
+
+def worst_effort(rig: Rig) -> float:
+    """Return the highest effort of the shoulder that setpoints ask for while the elbow is at 0, in N·m.
+
+    That of two rods as one, by its inertia about the shoulder and its weight.
+    """
+    rows = read_trace(rig.folder / "trace.npy")["position"][:, 0]
+    inertia = 0.002 + 0.25**2 + 0.75**2
+    bends = np.diff(rows, 2) * RATE_HZ**2
+    return float(np.abs(inertia * bends + 9.81 * np.sin(rows[1:-1])).max())
+
+
+def warnings_of(rig: Rig) -> list[str]:
+    return [one["message"] for one in rig.reports_on("event") if one["kind"] == "warning"]
+
+
+@pytest.mark.parametrize("asked_s", [0.2, 0.3, 0.45])
+async def test_a_blend_is_lengthened_where_motions_are_slowed_as_far_as_it_has_to_be(
+    slowing: Rig, asked_s: float
+) -> None:
+    async with slowing.running() as registry:
+        await slowing.until_state("idle")
+        first = (await ask(registry, "play", motion="lift"))["goal_id"]
+        answer = await ask(registry, "play", motion="up", on_busy="queue", blend_s=asked_s)
+        results = [await slowing.result_of(goal_id) for goal_id in (first, answer["goal_id"])]
+        status = await ask(registry, "status")
+    assert [result["code"] for result in results] == ["SUCCESSFUL"] * 2
+    assert status["state"] == "idle"
+    (warning,) = answer["warnings"]
+    begin = f"up: its blend is lengthened from {asked_s:g} to 0.46 s: joint 'shoulder' needs "
+    assert (answer["blend_s"], warning[: len(begin)]) == (0.46, begin)
+    assert warning.endswith("; its effort limit is 5.9 N·m; lighten the motion or raise the model's limit")
+    assert [result["warnings"] for result in results] == [[], [warning]]
+    assert warnings_of(slowing) == [warning]
+    assert 5.5 < worst_effort(slowing) < 5.9
+
+
+async def test_a_blend_that_no_longer_one_could_replace_is_refused(slowing: Rig) -> None:
+    async with slowing.running() as registry:
+        await slowing.until_state("idle")
+        await ask(registry, "play", motion="lift")
+        how = {"motion": "brief", "on_busy": "queue", "blend_s": 0.3}
+        code, message = await refused(registry, "play", **how)
+        await ask(registry, "stop")
+    assert code == "INVALID_MOTION"
+    assert message.startswith("brief: on the way, joint 'shoulder' needs 12.")
+    assert message.endswith(
+        "; its effort limit is 5.9 N·m; lighten the motion or raise the model's limit, "
+        "or leave `blend_s` out, as no longer blend would do"
+    )
+
+
+async def test_a_blend_is_lengthened_again_for_what_comes_to_be_faster(slowing: Rig) -> None:
+    async with slowing.running() as registry:
+        await slowing.until_state("idle")
+        first = (await ask(registry, "play", motion="lift", speed=0.8))["goal_id"]
+        answer = await ask(registry, "play", motion="up", on_busy="queue", blend_s=0.46)
+        await slowing.until_state("playing")
+        await ask(registry, "speed", speed=1.1)
+        results = [await slowing.result_of(goal_id) for goal_id in (first, answer["goal_id"])]
+    assert [result["code"] for result in results] == ["SUCCESSFUL"] * 2
+    assert answer["blend_s"] == 0.46
+    assert "warnings" not in answer
+    (warning,) = results[1]["warnings"]
+    assert warning.startswith("up: its blend is lengthened from 0.46 to 0.5")
+    assert results[0]["message"] == "it flows into up"
+    assert worst_effort(slowing) < 5.9
+
+
+async def test_a_sequence_has_blends_and_ways_that_actuators_bear(slowing: Rig) -> None:
+    steps = [{"motion": "lift"}, {"motion": "up", "blend_s": 0.3, "repeat": 2}, {"motion": "lift"}]
+    slowing.robot["approach"] = {"velocity": 2.0, "acceleration": 100.0, "jerk": 2000.0}
+    async with slowing.running() as registry:
+        await slowing.until_state("idle")
+        answer = await ask(registry, "sequence", steps=steps)
+        result = await slowing.rest_after(answer["goal_id"])
+    assert result["code"] == "SUCCESSFUL"
+    assert answer["warnings"] == result["warnings"] == warnings_of(slowing)
+    begins = [warning.split(" needs ")[0] for warning in result["warnings"]]
+    assert begins == [
+        "steps[1].blend_s: up: lengthened from 0.3 to 0.46 s: joint 'shoulder'",
+        "steps[2].motion: lift: the way to it is slowed to 0.391 of its speed: joint 'shoulder'",
+    ]
+    assert 5.5 < worst_effort(slowing) < 5.9
+
+
+async def test_a_sequence_that_no_longer_blend_could_save_is_refused(slowing: Rig) -> None:
+    steps = [{"motion": "lift"}, {"motion": "brief", "blend_s": 0.3}]
+    async with slowing.running() as registry:
+        await slowing.until_state("idle")
+        code, message = await refused(registry, "sequence", steps=steps)
+    assert code == "INVALID_MOTION"
+    assert message.startswith("steps[1].blend_s: brief: joint 'shoulder' needs ")
+    assert message.endswith("model's limit, or leave `blend_s` out, as no longer blend would do")
