@@ -1,5 +1,6 @@
 """`compare`: two runs beside each other."""
 
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -42,6 +43,10 @@ def compare(
     """
     from ...tools.compare import Bounds, compare_files
 
+    for option, bound in (("--rad", rad), ("--m", m)):
+        if not isfinite(bound):  # typer's bounds let it pass
+            problem = f"{bound} is no bound; give a finite number, how far joints may be off"
+            raise typer.BadParameter(problem, param_hint=option)
     found = compare_files(one, other, source, Bounds(rad, m))
     if json:
         print_json(found.payload())

@@ -236,3 +236,16 @@ def test_what_cannot_be_read_ends_with_2(capsys: pytest.CaptureFixture[str], tmp
     code, _, err = run_here(capsys, "compare", tmp_path / "swing.seq", tmp_path / "swing.seq", "--rad", "nan")
     problem = "Input should be greater than or equal to 0"
     assert (code, err) == (2, f"motiond: invalid value for '--rad': {problem}; see `motiond --help`\n")
+
+
+@pytest.mark.parametrize("option", ["--rad", "--m"])
+def test_a_bound_without_end_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, option: str
+) -> None:
+    write_seq(tmp_path / "swing.seq", rising(), ("left", "right"), 100)
+    code, out, err = run_here(
+        capsys, "compare", tmp_path / "swing.seq", tmp_path / "swing.seq", option, "inf"
+    )
+    problem = "inf is no bound; give a finite number, how far joints may be off"
+    refusal = f"motiond: invalid value for {option}: {problem}; see `motiond --help`\n"
+    assert (code, out, err) == (2, "", refusal)
