@@ -673,9 +673,25 @@ class Robot:
         results: list[dict[str, Any]] = (await self.request("history", limit=limit, before=before))["results"]
         return results
 
-    async def teach(self, mode: Literal["released", "gravity"] = "released") -> dict[str, Any]:
-        """Let the robot be moved by hand: without torque, so that it may drop, or carrying its own weight."""
-        return await self.request("teach/start", mode=mode)
+    async def teach(
+        self,
+        mode: Literal["released", "gravity"] = "released",
+        name: str | None = None,
+        *,
+        replace: bool = False,
+    ) -> dict[str, Any]:
+        """Let the robot be moved by hand: without torque, so that it may drop, or carrying its own weight.
+
+        Parameters
+        ----------
+        mode : {'released', 'gravity'}
+        name : str, optional
+            Of the motion that is to come of it: nothing begins where that could not be saved.
+        replace : bool
+            Whether that motion may replace one that was saved under this name before.
+        """
+        named = {} if name is None else {"name": name, "replace": replace}
+        return await self.request("teach/start", {"mode": mode} | named)
 
     async def keep_pose(self, name: str | None = None) -> dict[str, Any]:
         """Keep where the robot is that is being taught."""

@@ -259,9 +259,15 @@ class Robot:
         """Return how the last motions have ended, as `motiond.client.Robot.history`."""
         return self._daemon.call(self._robot.history(limit, before))
 
-    def teach(self, mode: Literal["released", "gravity"] = "released") -> dict[str, Any]:
-        """Let the robot be moved by hand: without torque, so that it may drop, or carrying its own weight."""
-        return self._daemon.call(self._robot.teach(mode))
+    def teach(
+        self,
+        mode: Literal["released", "gravity"] = "released",
+        name: str | None = None,
+        *,
+        replace: bool = False,
+    ) -> dict[str, Any]:
+        """Let the robot be moved by hand; as `motiond.client.Robot.teach`."""
+        return self._daemon.call(self._robot.teach(mode, name, replace=replace))
 
     def keep_pose(self, name: str | None = None) -> dict[str, Any]:
         """Keep where the robot is that is being taught."""

@@ -190,6 +190,15 @@ async def test_servos_are_restarted_and_their_errors_cleared_by_name() -> None:
     assert sent == [("servo/reboot", ("elbow", "wrist")), ("servo/clear", ("elbow",))]
 
 
+async def test_a_lesson_may_name_the_motion_that_is_to_come_of_it() -> None:
+    async with Client() as daemon:
+        await daemon.robot("arm").teach()
+        await daemon.robot("arm").teach("gravity", "wave", replace=True)
+    keys = ("mode", "name", "replace")
+    sent = [[payload.get(key) for key in keys] for _, payload in daemon.transport.requests]
+    assert sent == [["released", None, None], ["gravity", "wave", True]]
+
+
 NO_NUMBER = "a number is NaN or infinite, or a text is no Unicode; correct it"
 
 
