@@ -233,7 +233,7 @@ def nothing_to_check(settings: Settings, findings: Sequence[Finding]) -> list[st
 def _without_motions(robot: RobotSettings) -> str:
     if not robot.motions:
         return "it has no motions; name files or folders of them under `motions`"
-    places = listed([printable(str(place)) for place in robot.motions])
+    places = listed([printable(str(path)) for path in robot.motion_places])
     return f"there are no motion files in {places}; put some there, or correct `motions`"
 
 

@@ -357,7 +357,8 @@ def test_check_says_where_there_is_nothing_to_check(
     rig = Rig(tmp_path)
     (tmp_path / "none").mkdir()
     del rig.driver["plant"]
-    rig.others = {"hand": {**rig.robot, "motions": ["none"]}, "leg": {**rig.robot, "motions": []}}
+    uploads = {"folder": "none", "upload": True}
+    rig.others = {"hand": {**rig.robot, "motions": [uploads]}, "leg": {**rig.robot, "motions": []}}
     code, out, err = run_here(capsys, "check", "-c", rig.config)
     assert (code, len(out.splitlines())) == (0, 4)  # two motions, and a warning of each kind
     assert err.splitlines() == [
