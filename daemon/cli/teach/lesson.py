@@ -9,7 +9,8 @@ import sys
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.columns import Columns
+from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
@@ -74,11 +75,10 @@ class Lesson:
                 with keys:
                     ended = await self._teach(robot, mode, for_s, has_keys=has_keys)
                 if not (ended or self.is_interrupted):
-                    return await self._save(robot)
+                    return await self._save_or_say_how(robot)
         if ended:
             report(f"{self._name}: {ended}", FAILED)
-        report(f"{self._name}: not saved; `motiond teach {self._name} NAME --draft` does that", FAILED)
-        return FAILED
+        return self._not_saved()
 
     # -- while it is taught ---------------------------------------------------------------------------------
 
@@ -141,8 +141,8 @@ class Lesson:
                         return f"nothing has come of it for {SILENT_S:g} s"
                     if await self._heed(robot):
                         return ""
-                    line = f"{self._name}: {now() - begun_s:.1f} s  {_positions(names, position)}  ({hint})"
-                    live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
+                    line = Text(f"{self._name}: {now() - begun_s:.1f} s  ({hint})")
+                    live.update(Group(line, _positions(names, position)), refresh=True)
         return ""
 
     async def _heed(self, robot: Robot) -> bool:
@@ -185,6 +185,18 @@ class Lesson:
                 loop.remove_reader(descriptor)
 
     # -- what comes of it -----------------------------------------------------------------------------------
+
+    async def _save_or_say_how(self, robot: Robot) -> int:
+        """Save what was taught; where that is refused, say that it can be saved otherwise."""
+        try:
+            return await self._save(robot)
+        except Refused as refused:
+            report(str(refused), FAILED)
+            return self._not_saved()
+
+    def _not_saved(self) -> int:
+        hint = f"`motiond teach {self._name} NAME --draft` does that"
+        return report(f"{self._name}: not saved; {hint}", FAILED)
 
     async def _save(self, robot: Robot) -> int:
         with _with_options():
@@ -236,9 +248,10 @@ def _poses(count: int) -> str:
     return "1 pose" if count == 1 else f"{count} poses"
 
 
-def _positions(names: list[str], position: list[float | None]) -> str:
+def _positions(names: list[str], position: list[float | None]) -> Columns:
     told = zip(names, position, strict=False)
-    return "  ".join(f"{name} {'?' if value is None else f'{value:+.3f}'}" for name, value in told)
+    cells = [Text(f"{name} {'?' if value is None else f'{value:+.3f}'}") for name, value in told]
+    return Columns(cells, (0, 2))
 
 
 @asynccontextmanager

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tests.daemon.rig import Rig
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("terminals")]
+KEYS = "(Enter keeps a pose, q saves, Ctrl-C ends)"
+NOT_SAVED = "arm: not saved; `motiond teach arm NAME --draft` does that\n"
 LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 40.0}
 
 
@@ -44,7 +46,7 @@ async def moves(daemon: Daemon, for_s: float = 1.0, **to: float) -> None:
 
 async def lesson_of(daemon: Daemon, *options: object) -> OnTerminal:
     lesson = OnTerminal("teach", "arm", "wave", "--yes", *options, "-c", daemon.config)
-    await lesson.shows("arm: ", "shoulder +", "(Enter keeps a pose, q saves, Ctrl-C ends)")
+    await lesson.shows("arm: ", "shoulder +", KEYS)
     return lesson
 
 
@@ -60,6 +62,17 @@ async def test_q_saves_what_was_moved(daemon: Daemon) -> None:
     assert out.endswith("arm: `motiond play arm wave` plays it\n")
     played = await daemon.cli("play", "arm", "wave")
     assert played == (0, "arm: wave ended with SUCCESSFUL; the last row is out and held\n", "")
+
+
+async def test_all_joints_and_what_keys_do_stay_on_the_screen(rig: Rig) -> None:
+    names = [f"knuckle_{number}_of_the_hand" for number in range(24)]
+    rig.robot["joints"] |= {name: {"limits": LIMITS} for name in names}
+    async with daemon_of(rig) as daemon:
+        lesson = await lesson_of(daemon)
+        await moves(daemon, **{names[-1]: 0.3})
+        await lesson.shows(*(f"{name} +0.000" for name in names[:-1]), f"{names[-1]} +0.300", KEYS)
+        lesson.type("q")
+        assert (await lesson.end()).code == 0
 
 
 async def test_enter_keeps_poses_of_which_a_motion_is_made(daemon: Daemon) -> None:
@@ -80,7 +93,7 @@ async def test_ctrl_c_ends_it_holding_and_the_draft_is_saved_later(daemon: Daemo
     await moves(daemon, shoulder=0.3)
     lesson.send_signal(signal.SIGINT)
     code, _, err = await lesson.end()
-    assert (code, err) == (130, "arm: not saved; `motiond teach arm NAME --draft` does that\n")
+    assert (code, err) == (130, NOT_SAVED)
     status = await daemon.until("idle")
     assert status["torque"]
     saved = await daemon.cli("teach", "arm", "wave", "--draft")
@@ -92,7 +105,7 @@ async def test_what_ends_by_itself_is_said_and_not_saved(daemon: Daemon) -> None
     await moves(daemon, for_s=0.2, shoulder=-1.5)
     code, _, err = await lesson.end()
     assert (code, err.startswith("arm: joint 'shoulder' moves at ")) == (1, True)
-    assert err.endswith("arm: not saved; `motiond teach arm NAME --draft` does that\n")
+    assert err.endswith(NOT_SAVED)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +127,7 @@ async def test_whoever_holds_an_arm_without_torque_is_told_to_go_on(
     code, out, err = await teaching.end()
     assert (code, told in out, "it holds" in out + err) == (1, True, False), (out, err)
     assert "and 0 poses are kept\n" in out
-    assert err.endswith("arm: not saved; `motiond teach arm NAME --draft` does that\n")
+    assert err.endswith(NOT_SAVED)
 
 
 async def test_once_nothing_comes_any_more_it_says_so_and_its_clock_stands(daemon: Daemon) -> None:
@@ -145,6 +158,36 @@ async def test_ctrl_backslash_ends_it_as_ctrl_c_does(daemon: Daemon) -> None:
             teaching.type("\x1c")
         code, out, _ = await teaching.end()
         assert (code, "arm: it holds; 0." in out) == (130, True), out
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+async def test_the_end_of_its_terminal_ends_it_and_the_robot_holds(
+    daemon: Daemon, number: signal.Signals
+) -> None:
+    lesson = await lesson_of(daemon)
+    lesson.send_signal(number)
+    code, out, err = await lesson.end()
+    assert (code, "arm: it holds; 0." in out, err) == (130, True, NOT_SAVED), out
+    status = await daemon.until("idle")
+    assert status["torque"]
+
+
+async def test_a_closed_terminal_without_a_signal_ends_it_as_well(daemon: Daemon) -> None:
+    lesson = await lesson_of(daemon)
+    lesson.hang_up()
+    code, out, err = await lesson.end()
+    assert (code, "arm: it holds; 0." in out, err) == (130, True, NOT_SAVED), out
+
+
+async def test_a_motion_that_is_refused_can_be_saved_otherwise(daemon: Daemon) -> None:
+    lesson = await lesson_of(daemon, "--from", "poses")
+    await moves(daemon, elbow=0.3)
+    lesson.type("q")
+    code, _, err = await lesson.end()
+    reason = "there is nothing to go to; keep poses with Enter"
+    assert (code, err) == (1, f"arm: no pose was kept; {reason}\n{NOT_SAVED}")
+    saved = await daemon.cli("teach", "arm", "wave", "--draft")
+    assert (saved.code, saved.err) == (0, "")
 
 
 async def test_a_robot_that_nobody_knows_is_refused_at_once(daemon: Daemon) -> None:

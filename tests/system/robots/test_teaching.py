@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,29 @@ async def test_what_was_taught_until_a_daemon_was_killed_is_played_as_it_was_mea
             result = await client.robot("arm").play(recording["name"], source="feedback")
             place = (await client.robot("arm").status())["state"]
         assert (result.code, place) == ("SUCCESSFUL", "idle")
+        assert await daemon.end() == 0
+
+
+async def test_a_terminal_that_is_killed_leaves_the_robot_as_it_is_until_it_is_stopped(rig: Rig) -> None:
+    async with running(rig) as daemon:
+        await asked(rig, "status")
+        await until(rig, "state", lambda state: state["state"] == "idle")
+        words = (MOTIOND, "teach", "arm", "wave", "--yes", "--for", "600", "-c", rig.config)
+        lesson = await asyncio.create_subprocess_exec(*words)
+        begun = await until(rig, "teaching", lambda teaching: teaching["mode"] is not None)
+        lesson.kill()
+        assert await lesson.wait() == -signal.SIGKILL
+        later_s = begun["duration_s"] + 3.0
+        await until(rig, "teaching", lambda teaching: teaching["duration_s"] > later_s)
+        state = await asked(rig, "status")
+        assert (state["state"], state["torque"]) == ("teaching", False)
+        stop = await asyncio.create_subprocess_exec(
+            *(MOTIOND, "stop", "arm", "-c", rig.config), stdout=asyncio.subprocess.PIPE
+        )
+        said, _ = await stop.communicate()
+        assert said == b"arm: teaching has ended; it holds\n"
+        state = await asked(rig, "status")
+        assert (state["state"], state["torque"]) == ("idle", True)
         assert await daemon.end() == 0
 
 
