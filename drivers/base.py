@@ -380,7 +380,7 @@ class Driver(ABC):
 
     @abstractmethod
     def open(self) -> None:
-        """Connect all actuators, or none; torque stays as it was.
+        """Connect all actuators, or none; torque stays as it was, and what was left guided holds.
 
         Raises
         ------
@@ -423,7 +423,10 @@ class Driver(ABC):
 
     @abstractmethod
     def enable(self) -> None:
-        """Set the goal of each actuator to its measured position, then switch torque on."""
+        """Set the goal of each actuator to its measured position, then switch torque on.
+
+        Some may hold already, as they were left. If one cannot, those go on holding, and no others do.
+        """
 
     def catch(self) -> None:
         """Do as `enable` with actuators that somebody moves; by default, it is `enable`.

@@ -108,6 +108,11 @@ class _Part:
         self._command = ActuatorCommand(len(columns))
         self._state = ActuatorState(len(columns))
 
+    @property
+    def holds(self) -> bool:
+        """Whether any of its actuators holds, also as it was left."""
+        return self.holding or bool((self._state.torque == 1.0).any())
+
     def read(self, state: ActuatorState, tick: int) -> None:
         """Fill in the part's columns; feedback of an earlier tick keeps its stamp."""
         if tick % self.divisor == 0 and not self.left_out:
@@ -147,6 +152,7 @@ class _Part:
         self.delay.forget()
         self._ask(self.driver.disable)
         self.holding = False
+        self._state.torque.fill(np.nan)  # until it is read
 
     def halt(self, tick: int) -> None:
         """Halt, if this tick is the part's."""
@@ -391,7 +397,7 @@ class CompositeDriver(Driver):
 
     def _take_part(self, act: Callable[[_Part], None]) -> None:
         self._opened()
-        held = [part for part in self._parts if part.holding]
+        held = [part for part in self._parts if part.holds]
         try:
             self._each(act)
         except DriverError:

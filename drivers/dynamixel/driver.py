@@ -17,15 +17,15 @@ import numpy as np
 from ..base import DriverError
 from ..serial_bus.driver import SerialDriver
 from ..serial_bus.line import SerialLine
-from ..serial_bus.setup import profile_velocity_units, write_all
+from ..serial_bus.setup import loose, of_servos, profile_velocity_units, write_all
 from .capacity import advice, capacity_at_best, capacity_of
 from .chain import DynamixelChain
 from .family import FAMILY
 from .feedback import DynamixelFeedback
-from .guiding import POSITION_MODE, Guiding, change_mode, hold_sound
+from .guiding import POSITION_MODE, Guiding, change_mode, hold_sound, put_back_modes
 from .limits import DynamixelLimits
 from .options import CURRENT_MODE, WATCHDOG_UNIT_S, DynamixelOptions
-from .setup import put_back_modes, refused, settings, wishes
+from .setup import refused, settings, wishes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -88,7 +88,8 @@ class DynamixelDriver(SerialDriver):
 
     def _begin(self, chain: Chain) -> None:
         if self.options.gravity is not None:
-            self._guided |= put_back_modes(chain)
+            held = put_back_modes(chain, self._watchdog)
+            write_all(chain, of_servos(held, self._settings(chain)))
 
     def _refused(self, chain: Chain) -> Iterable[DriverError]:
         return refused(chain)
@@ -167,14 +168,16 @@ class DynamixelDriver(SerialDriver):
         self._require_open()
         self._measure()
         self._arm_all()
-        held, self._torque, self._halted, self._guided = self._torque, False, False, True
+        released = [(chain, loose(chain)) for chain in self._chains]
+        self._torque, self._halted, self._guided = False, False, True
         try:
             change_mode(self._chains, CURRENT_MODE)
             self._carry()
-            self._switch_on(else_off=not held)
+            self._switch_on()
         except DriverError:
-            if held:
-                self._hold_what_can_be()
+            with suppress(DriverError):
+                self._switch_off(released)
+            self._hold_what_can_be(released)
             raise
 
     def _carry(self) -> None:
@@ -193,22 +196,25 @@ class DynamixelDriver(SerialDriver):
             change_mode(self._chains, POSITION_MODE)
             self._guided = False
             self._set_goals_moving()
-            self._switch_on(else_off=False)
+            self._switch_on()
         except DriverError:
             self._hold_what_can_be()
             raise
         for chain in self._chains:  # they are forgotten with the mode
             write_all(chain, self._settings(chain))
 
-    def _hold_what_can_be(self) -> None:
+    def _hold_what_can_be(self, but: Iterable[tuple[Chain, Sequence[int]]] = ()) -> None:
         """Let those servos hold where they were seen last that take the mode and the goal for it.
 
-        Another has failed, and they would drop. One that had its torque without its goal would lunge.
+        Another has failed, and they would drop. One that had its torque without its goal would lunge. `but`:
+        the servos that did not hold before.
         """
         self._goal_here()
+        released = dict(but)
         for chain in self._chains:
+            held = [one for one in chain.servos if one.servo_id not in released.get(chain, ())]
             with suppress(DriverError):
-                hold_sound(chain, self._goal, self._watchdog)
+                hold_sound(chain, {one.servo_id: self._goal[one.index] for one in held}, self._watchdog)
 
     def disable(self) -> None:
         """Switch torque off, verify that it is off, and change back to the position mode."""

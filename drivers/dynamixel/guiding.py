@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..base import DriverConfigError
+from ..base import DriverConfigError, DriverError
 from ..options import spread
 from ..weights import Weights
 from .options import CURRENT_MODE, MODE_NUMBERS, WHERE
 from .setup import MODE_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from ..base import Floats
     from ..serial_bus.chain import Chain, Servo
@@ -98,12 +98,50 @@ def change_mode(chains: Sequence[Chain], mode: int) -> None:
         chain.set_all("operating_mode", mode)
 
 
-def hold_sound(chain: Chain, goals: Sequence[int], watchdog: int) -> None:
+def put_back_modes(chain: Chain, watchdog: int) -> list[int]:
+    """Set servos that were left guided to the position mode; those that hold, hold where they are then.
+
+    In the current mode they would drift. They are without torque for the few exchanges of it, and forget
+    profile and gains.
+
+    Returns the ids of those that hold. Raises DriverError if one refuses what is written; the others hold.
+    """
+    modes, torque = chain.get("operating_mode"), chain.get("torque_enable")
+    left = {one: on for one, mode, on in zip(chain.ids, modes, torque, strict=True) if mode == CURRENT_MODE}
+    chain.set("operating_mode", {one: POSITION_MODE for one, on in left.items() if not on})
+    held = [one for one, on in left.items() if on]
+    goals = _places(chain, held)
+    try:
+        chain.set("torque_enable", dict.fromkeys(held, 0))
+        chain.set("operating_mode", dict.fromkeys(held, POSITION_MODE))
+        goals = _places(chain, held)
+        chain.set("bus_watchdog", dict.fromkeys(held, 0))
+        chain.set("goal_position", goals)
+        chain.set("bus_watchdog", dict.fromkeys(held, watchdog))
+        chain.set("torque_enable", dict.fromkeys(held, 1))
+    except DriverError:
+        hold_sound(chain, goals, watchdog)
+        raise
+    return held
+
+
+def _places(chain: Chain, ids: Collection[int]) -> dict[int, int]:
+    """Return where some servos are, or the nearest goals that they take, by id."""
+    if not ids:
+        return {}
+    registers = ("present_position", "min_position_limit", "max_position_limit")
+    here = np.clip(*(np.array(chain.get(register)) for register in registers)).tolist()
+    return {one: place for one, place in zip(chain.ids, here, strict=True) if one in ids}
+
+
+def hold_sound(chain: Chain, wanted: Mapping[int, int], watchdog: int) -> None:
     """Switch torque on in servos that are in the position mode and have their goals, and in no other.
 
-    `goals`: in ticks, of all actuators. Raises CommunicationLost if the bus is gone.
+    `wanted`: goals in ticks, by the ids of the servos that are to hold. Raises CommunicationLost if the bus
+    is gone.
     """
-    wanted = {servo.servo_id: goals[servo.index] for servo in chain.servos}
+    if not wanted:
+        return
     for name, values in (
         ("torque_enable", dict.fromkeys(wanted, 0)),
         ("operating_mode", dict.fromkeys(wanted, POSITION_MODE)),
@@ -111,7 +149,8 @@ def hold_sound(chain: Chain, goals: Sequence[int], watchdog: int) -> None:
         ("goal_position", wanted),
     ):
         chain.write(name, values)
-    modes, found = chain.glance("operating_mode", chain.ids), chain.glance("goal_position", chain.ids)
+    ids = list(wanted)
+    modes, found = chain.glance("operating_mode", ids), chain.glance("goal_position", ids)
     sound = [
         one for one, goal in wanted.items() if modes.get(one) == POSITION_MODE and found.get(one) == goal
     ]

@@ -60,17 +60,6 @@ def wishes(chain: Chain, options: DynamixelOptions) -> Iterator[Wish]:
         yield from common_wishes(servo, offset, delay, options)
 
 
-def put_back_modes(chain: Chain) -> bool:
-    """Set servos that were left guided to the position mode; return whether some hold, and have to wait.
-
-    A mode is written without torque only, and what holds may fall.
-    """
-    modes, held = chain.get("operating_mode"), chain.get("torque_enable")
-    left = [(one, on) for one, mode, on in zip(chain.ids, modes, held, strict=True) if mode == CURRENT_MODE]
-    chain.set("operating_mode", {one: MODE_NUMBERS["position"] for one, on in left if not on})
-    return any(on for _, on in left)
-
-
 def _mode_wish(servo: Servo, mode: int, wanted: object) -> Iterator[Wish]:
     name = MODE_NAMES.get(mode, f"mode {mode}, which takes no positions")
     if wanted is None and mode not in MODE_NAMES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import abstractmethod
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,7 +22,9 @@ from .setup import (
     RETURN_DELAY_UNIT_US,
     by_register,
     find_servos,
+    loose,
     make_chains,
+    of_servos,
     raise_all,
     reached,
     reboot_failed,
@@ -119,7 +122,7 @@ class SerialDriver(Driver):
         return advice(self._buses, self._chains, self.family.page)
 
     def _begin(self, chain: Chain) -> None:
-        """Do what comes before the check of lasting settings; nothing by default."""
+        """Do what comes before a chain is checked; nothing by default."""
 
     def _refused(self, chain: Chain) -> Iterable[DriverError]:
         """Return what keeps servos of a chain from being driven at all; by default nothing."""
@@ -179,6 +182,8 @@ class SerialDriver(Driver):
     def open(self) -> None:
         """Find all servos, check and set them as configured; torque stays as it was.
 
+        Servos that hold get their settings with `enable`: until then nothing changes how they hold.
+
         Raises DriverError if anything is missing or not as configured; with all of it.
         """
         if self._buses:
@@ -203,6 +208,8 @@ class SerialDriver(Driver):
         self._feedback.connect(self._buses, self._chains, self._servos)
         self._units = self._make_units()
         for chain in self._chains:
+            self._begin(chain)
+        for chain in self._chains:
             self._prepare(chain)
         self._limits.refuse_narrow(self._servos, self._units)
         self._allowed = self._limits.joined(self._servos, self._units)
@@ -215,13 +222,12 @@ class SerialDriver(Driver):
         if self.options.reboot_failed:
             self.notices.extend(reboot_failed(chain, self.family))
         refuse_failed(chain, self.family)
-        self._begin(chain)
         refusals, wishes = list(self._refused(chain)), list(self._wishes(chain))
         settle(refusals, wishes, self.options, self.family)
         if wishes:
             refuse_held(chain, wishes)
             self._write_lasting(chain, wishes)
-        write_all(chain, self._settings(chain))
+        write_all(chain, of_servos(loose(chain), self._settings(chain)))
         self._feedback.shutdown[chain.indexes] = shutdown_masks(chain, self.family)
         if "return_delay" in chain.table:
             chain.return_delay_s = max(chain.get("return_delay")) * RETURN_DELAY_UNIT_US * 1e-6
@@ -333,7 +339,7 @@ class SerialDriver(Driver):
         """Set goals to the measured positions, switch torque on; each step is verified.
 
         Raises DriverError if a servo has shut down, is whole turns off its range, moves, or refuses what is
-        written.
+        written; those that held before go on holding then, and no others.
         """
         self._take_hold(self._set_goals_here)
 
@@ -347,25 +353,26 @@ class SerialDriver(Driver):
     def _take_hold(self, set_goals: Callable[[], None]) -> None:
         self._require_open()
         self._arm_all()
-        held, self._torque, self._halted = self._torque, False, False
+        self._torque = self._halted = False
+        released = [(chain, loose(chain)) for chain in self._chains]
         for chain in self._chains:
             write_all(chain, self._settings(chain))
-        set_goals()
-        self._switch_on(else_off=not held)
+        try:
+            set_goals()
+            self._switch_on()
+        except DriverError:
+            with suppress(DriverError):
+                self._switch_off(released)
+            raise
 
     def _arm_all(self) -> None:
         for chain in self._chains:
             refuse_failed(chain, self.family)
             self._arm(chain)
 
-    def _switch_on(self, *, else_off: bool) -> None:
-        try:
-            for chain in self._chains:
-                chain.set_all("torque_enable", 1)
-        except DriverError:
-            if else_off:
-                self._switch_off()
-            raise
+    def _switch_on(self) -> None:
+        for chain in self._chains:
+            chain.set_all("torque_enable", 1)
         self._torque = True
         self._feedback.torque.fill(1.0)
         self._sent_s = self.now()
@@ -403,18 +410,19 @@ class SerialDriver(Driver):
         """Switch torque off, and verify that it is off."""
         self._require_open()
         self._torque = self._halted = False
-        self._switch_off()
+        self._switch_off((chain, chain.ids) for chain in self._chains)
 
-    def _switch_off(self) -> None:
-        """Switch off all chains that can be reached, then raise for those that could not."""
+    def _switch_off(self, released: Iterable[tuple[Chain, Sequence[int]]]) -> None:
+        """Switch off these servos of all chains that can be reached, then raise for the other chains."""
         problems = []
-        for chain in self._chains:
+        for chain, ids in released:
+            indexes = [servo.index for servo in chain.servos if servo.servo_id in ids]
             try:
-                chain.set_all("torque_enable", 0)
-                self._feedback.torque[chain.indexes] = 0.0
+                chain.set("torque_enable", dict.fromkeys(ids, 0))
+                self._feedback.torque[indexes] = 0.0
             except DriverError as error:
                 problems.append(error)
-                self._feedback.torque[chain.indexes] = np.nan
+                self._feedback.torque[indexes] = np.nan
         raise_all(problems)
 
     def halt(self) -> None:

@@ -15,7 +15,7 @@ from .options import of_actuator
 from .scanning import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from ..base import Floats
     from .bus import Bus
@@ -170,6 +170,21 @@ def by_register(wishes: Iterable[Wish]) -> Mapping[str, Mapping[int, int]]:
     for wish in wishes:
         found.setdefault(wish.register, {})[wish.servo.servo_id] = wish.value
     return found
+
+
+def loose(chain: Chain) -> list[int]:
+    """Return the ids of the servos whose torque is off."""
+    return [one for one, on in zip(chain.ids, chain.get("torque_enable"), strict=True) if not on]
+
+
+def of_servos(
+    ids: Collection[int], settings: Mapping[str, Mapping[int, int]]
+) -> Mapping[str, Mapping[int, int]]:
+    """Return the settings of some servos alone."""
+    return {
+        register: {one: value for one, value in values.items() if one in ids}
+        for register, values in settings.items()
+    }
 
 
 def write_all(chain: Chain, settings: Mapping[str, Mapping[int, int]]) -> None:

@@ -114,7 +114,7 @@ class SimDriver(Driver):
         return limits.narrowed("effort", dynamics.effort_limit, "driver.effort_limit")
 
     def open(self) -> None:
-        """Make the actuators, or take them as the last process left them."""
+        """Make the actuators, or take them as the last process left them; what was left guided holds."""
         if self._plant is not None:
             raise DriverError(WHERE, "is open already", hint="close it first")
         self._require_description()
@@ -134,6 +134,9 @@ class SimDriver(Driver):
                 WHERE, f"{error.filename} cannot be opened", str(error.strerror), "check `plant` and `trace`"
             ) from error
         self._begin_script(self._plant)
+        if self._plant.torque and self._plant.guided:
+            self._simulation.hold(self._plant)
+            self._plant.set_torque(on=True)
         self._holding, self._halted = self._plant.torque, False
 
     def _require_description(self) -> None:

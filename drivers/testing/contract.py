@@ -243,6 +243,17 @@ class TorqueContract:
         rig.wait(SETTLED_S)
         assert (torque(driver) != 1).all()
 
+    def test_opened_again_it_leaves_torque_as_it_is(self, rig: Rig, driver: Driver) -> None:
+        driver.enable()
+        rig.play(driver, [0.1, 0.2, 0.3], duration_s=SETTLED_S)
+        before, begun_s = torque(driver), rig.now()
+        driver.close()
+        driver.open()
+        after = torque(driver)
+        if rig.lifetime_s is None or rig.now() - begun_s < rig.lifetime_s:
+            known = ~(np.isnan(before) | np.isnan(after))
+            assert (before == after)[known].all()
+
     def test_verifies_actuators_that_hold(self, rig: Rig, driver: Driver) -> None:
         driver.enable()
         rig.play(driver, [0.1, 0.2, 0.3], duration_s=SETTLED_S)

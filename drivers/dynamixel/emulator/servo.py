@@ -164,11 +164,12 @@ class EmulatedServo:
         """Move the motor and run the watchdog up to a time."""
         if now_s <= self._now_s:
             return
+        gives_way = not self.torque or (self.get("operating_mode") == CURRENT_MODE and not self.tripped)
         until_s = now_s
         if self.torque:
             until_s = self._trip(now_s)
         duration_s = max(0.0, until_s - max(self._now_s, 0.0))
-        if not self.torque or (self.get("operating_mode") == CURRENT_MODE and not self.tripped):
+        if gives_way:
             self._give_way(duration_s if math.isfinite(self._now_s) else 0.0)
         else:
             self._move(duration_s)

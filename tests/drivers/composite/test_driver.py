@@ -375,6 +375,25 @@ def test_finds_the_paths_in_the_options_of_its_parts() -> None:
     }
 
 
+def test_a_part_that_holds_as_it_was_left_is_not_released_where_another_cannot_hold(
+    robot: Robot, monkeypatch: Any
+) -> None:
+    def refuse() -> None:
+        raise DriverError("finger", "its torque is refused")
+
+    driver = robot.hold()
+    driver.close()
+    driver.open()
+    robot.read()
+    monkeypatch.setattr(robot.sims["hand"], "enable", refuse)
+    assert message_of(DriverError, driver.enable) == "part hand: finger: its torque is refused"
+    assert robot.holds("arm")
+    driver.disable()
+    with pytest.raises(DriverError):
+        driver.enable()
+    assert not robot.holds("arm")
+
+
 def test_restarts_go_to_the_parts_that_have_the_actuators(robot: Robot, monkeypatch: Any) -> None:
     driver = robot.make()
     restarted: list[str] = []

@@ -169,23 +169,86 @@ def crashed(bench: Bench) -> None:
     bench.driver.guide()
     bench.driver.close()
     bench.wait(1.0)
+    for one in bench.servos:
+        one.advance(bench.clock())
 
 
-def test_what_a_crash_has_left_holding_is_put_back_with_the_next_enable(bench: Bench) -> None:
+def test_what_a_crash_has_left_holding_holds_where_it_is_once_it_is_found(bench: Bench) -> None:
     crashed(bench)
     assert modes(bench) == [(CURRENT, 1)] * 2
+    at(bench.servos[0], 0.5)
     bench.driver.open()
-    assert modes(bench) == [(CURRENT, 1)] * 2, "to write the mode would release them"
-    bench.play(NOTHING)
+    assert modes(bench) == [(POSITION, 1)] * 2
+    bench.wait(2.0)
+    assert bench.read().position == pytest.approx([0.5, 0.0], abs=2 * XM430.rad_per_tick)
     bench.driver.enable()
     assert modes(bench) == [(POSITION, 1)] * 2
+    bench.play([0.6, 0.1], ticks=100)
+    assert bench.read().position == pytest.approx([0.6, 0.1], abs=2 * XM430.rad_per_tick)
 
 
-def test_what_a_crash_has_left_holding_is_put_back_with_the_next_disable(bench: Bench) -> None:
+def test_what_is_found_in_time_holds_before_it_drifts(bench: Bench) -> None:
+    """Reading feeds the watchdog, which would not stop it."""
+    bench.driver.open()
+    bench.driver.guide()
+    bench.driver.close()
+    bench.servos[0].weigh = lambda ticks: weigh(ticks) + 40.0  # as with something in its gripper
+    bench.driver.open()
+    at_first = bench.read().position
+    for _ in range(100):
+        bench.wait(0.01)
+        bench.read()
+    assert bench.read().position == pytest.approx(at_first, abs=2 * XM430.rad_per_tick)
+
+
+def test_what_a_crash_has_left_holding_is_released_with_the_next_disable(bench: Bench) -> None:
     crashed(bench)
     bench.driver.open()
     bench.driver.disable()
     assert modes(bench) == [(POSITION, 0)] * 2
+
+
+def test_of_what_was_left_only_what_was_guided_changes_and_only_what_held_holds() -> None:
+    with Bench([servo(1), servo(2), servo(3)], **CARRIES, gains={"position_p": 640}) as bench:
+        crashed(bench)
+        for index, mode, torque in ((1, POSITION, 1), (2, CURRENT, 0)):
+            bench.servos[index].set("operating_mode", mode)
+            bench.servos[index].set("torque_enable", torque)
+        for one in bench.servos:
+            one.set("position_p_gain", 800)
+        written: list[int] = []
+        vars(bench.servos[1])["write"] = lambda address, _: written.append(address)
+        bench.driver.open()
+        assert modes(bench) == [(POSITION, 1), (POSITION, 1), (POSITION, 0)]
+        assert written == []
+        assert [one.get("position_p_gain") for one in bench.servos] == [640, 800, 640]
+
+
+def test_one_that_was_left_guided_and_fails_does_not_take_the_others_along(bench: Bench) -> None:
+    crashed(bench)
+    deaf_to(bench.servos[1], "goal_position")
+    at(bench.servos[1], 0.4)
+    bench.servos[1].set("goal_position", XM430.zero_ticks)
+    assert "its register `goal_position` is" in message_of(DriverError, bench.driver.open)
+    assert modes(bench) == [(POSITION, 1), (POSITION, 0)]
+
+
+def test_a_robot_that_is_refused_for_another_servo_does_not_drift_meanwhile(bench: Bench) -> None:
+    crashed(bench)
+    bench.servos[1].fail(0x20)
+    assert "reports overload" in message_of(DriverError, bench.driver.open)
+    assert modes(bench)[0] == (POSITION, 1)
+
+
+def test_where_guiding_is_refused_those_that_held_as_they_were_left_hold_and_no_others(bench: Bench) -> None:
+    bench.hold()
+    bench.driver.close()
+    bench.servos[1].set("torque_enable", 0)
+    bench.driver.open()
+    deaf_to(bench.servos[1], "operating_mode")
+    with pytest.raises(DriverError):
+        bench.driver.guide()
+    assert modes(bench) == [(POSITION, 1), (POSITION, 0)]
 
 
 def test_what_a_crash_has_left_without_torque_is_put_back_at_once(bench: Bench) -> None:

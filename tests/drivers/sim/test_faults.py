@@ -260,6 +260,16 @@ def test_a_hand_pulls_a_guided_joint_along_and_leaves_it_there(clock: Clock) -> 
     assert np.ptp(way[-50:]) < 1e-3
 
 
+def test_a_joint_that_was_left_guided_holds_once_it_is_found(clock: Clock) -> None:
+    joints = Joints(clock)
+    joints.driver.guide()
+    joints.driver.close()
+    joints.driver.open()
+    joints.inject("hand", to=0.8, for_s=1.0)
+    assert joints.play(np.nan, 2.0) == pytest.approx(0.0)
+    assert joints.state.torque.tolist() == [1.0, 1.0]
+
+
 def test_a_hand_does_not_move_a_joint_that_holds_and_takes_it_once_it_gives_way(clock: Clock) -> None:
     joints = Joints(clock)
     joints.inject("hand", to=0.8, for_s=1.0)
