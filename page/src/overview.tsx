@@ -9,6 +9,7 @@ import { Groups } from "./groups";
 import { Appointed } from "./player";
 import { href, robotName } from "./route";
 import { fleet, heard, robots } from "./store";
+import { torqueText } from "./torque";
 import type { Robot } from "./store";
 
 export function Overview() {
@@ -66,7 +67,7 @@ function Tile({ robot }: { robot: Robot }) {
         {absence ? <span class="bad">{absence}</span> : state?.motion ? <><strong>{state.motion}</strong> {state.duration !== undefined && <span class="num">{clock(progress * state.duration)} / {clock(state.duration)}</span>} <Appointed state={state} /></> : <span>{count(robot.jointNames.value.length, "joint")}</span>}
         {!absence && !state?.motion && robot.ended.value?.failed && <span class="bad">{robot.ended.value.result.motion}: {robot.ended.value.result.code}</span>}
         {!absence && !!state?.queued && <span>{state.queued} waiting</span>}
-        {!absence && <span>Torque {state?.torque ? "on" : "off"}</span>}
+        {!absence && <span>{torqueText(state)}</span>}
         {robot.control.who.value === "me" && <span>You are in control</span>}
         {robot.control.who.value === "other" && <span>{robot.control.lease.value?.holder} is in control</span>}
       </p>

@@ -97,6 +97,22 @@ async def test_an_error_that_a_servo_keeps_is_cleared_on_the_page(rig: ArmRig) -
         await browsed.until_state("playing")
 
 
+async def test_what_holds_after_a_loss_is_seen_and_the_others_are_made_to_hold_too(rig: ArmRig) -> None:
+    rig.robot["fault_requests"] = True
+    rig.robot["driver"] = {"type": "sim", "command_lifetime_s": None}
+    async with running(rig), on_the_page(rig, "#/arm/health") as browsed:
+        page, switch = browsed.page, ".top .torque"
+        await rig.ask("enable")
+        await rig.ask("fault", fault="torque_drop", joint="elbow", at_s=0.2)
+        await rig.ask("fault", fault="bus_lost", for_s=0.4)
+        await browsed.until(f"document.querySelector('{switch}')?.innerText === 'Torque partly on'")
+        assert await page.get_attribute(switch, "title") == "No torque in elbow"
+        await page.click(switch)
+        await page.click(".top .asks button:text('Hold all')")
+        await browsed.until(f"document.querySelector('{switch}')?.innerText === 'Torque on'")
+        assert (await rig.see("state"))["loose"] == []
+
+
 async def test_why_a_motion_failed_is_seen_until_the_next_one_also_after_a_reload_and_a_sigkill(
     rig: ArmRig,
 ) -> None:
