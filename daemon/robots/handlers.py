@@ -284,10 +284,10 @@ class RequestHandlers:
             reason = "it follows targets" if isinstance(goal, FollowGoal) else f"{goal.motion} plays"
             ids = {"goal_id": goal.goal_id}
             raise RequestError("BUSY", self._robot.name, problem, reason, "stop it first", **ids)
-        if session.known.torque and (session.latched or session.state in HALTED):
+        if session.is_on and (session.latched or session.state in HALTED):
             session.refuse_unless_able(problem)
         await self._robot.obeyed(session.disable(), "torque off")
-        if session.known.torque and session.state in HALTED:
+        if session.is_on and session.state in HALTED:
             session.refuse_unless_able(problem)
         if session.state is State.OFFLINE:
             reason = f"the robot is offline and its actuators may hold; {session.message}"

@@ -293,7 +293,7 @@ class Robot:
                 self.on_exit(notice.message)
             case messages.Changed():
                 self.session.take(notice)
-                self._report_return()
+                self._report_return(notice)
                 self._report_torque(notice)
             case messages.Reached() | messages.Followed():
                 self._take_progress(notice)
@@ -370,25 +370,39 @@ class Robot:
                 done = f"restarted on request: {names}; torque is off there"
             self.report("event", {"kind": "driver", "message": done})
 
-    def _report_return(self) -> None:
-        """Report that actuators are back that were lost."""
-        if self._lost_for:
-            self._lost_for = ""
-            back = "the actuators are back; they are not held until torque is enabled, or a motion plays"
-            self.report("event", {"kind": "back", "message": back})
+    def _report_return(self, changed: messages.Changed) -> None:
+        """Report that actuators are back that were lost, and which of them hold as they were left."""
+        if not self._lost_for:
+            return
+        self._lost_for = ""
+        back = "the actuators are back; they are not held until torque is enabled, or a motion plays"
+        if (left_on := self._found(changed, 1.0)) and not changed.torque:
+            off = self._found(changed, 0.0)
+            but = f", and off in {', '.join(off)}" if off else ""
+            hint = "enable the robot to hold it, or disable it to release it"
+            back = f"the actuators are back; {self._left_on_in(left_on)}{but}; {hint}"
+            self._left_on = left_on
+        self.report("event", {"kind": "back", "message": back})
 
     def _report_torque(self, changed: messages.Changed) -> None:
         """Report actuators that are found holding, as whoever drove them before left them; once each time."""
         self._has_held |= changed.torque
         if self._has_held:
             return
-        names = self.library.joint_map.actuators
-        left_on = [name for name, found in zip(names, changed.found, strict=False) if found]
+        left_on = self._found(changed, 1.0)
         if left_on and left_on != self._left_on:
-            which = f"{len(left_on)} of {len(names)} actuators ({', '.join(left_on)})"
-            message = f"torque is on in {which}, as it was left; disable the robot to release them"
+            message = f"{self._left_on_in(left_on)}; disable the robot to release them"
             self.report("event", {"kind": "torque", "message": message})
         self._left_on = left_on
+
+    def _found(self, changed: messages.Changed, torque: float) -> list[str]:
+        """Return the actuators that report this of their torque."""
+        names = self.library.joint_map.actuators
+        return [name for name, found in zip(names, changed.found, strict=False) if found == torque]
+
+    def _left_on_in(self, names: list[str]) -> str:
+        which = f"{len(names)} of {len(self.library.joint_map.actuators)} actuators ({', '.join(names)})"
+        return f"torque is on in {which}, as it was left"
 
     def _come_on_line(self, ready: messages.Ready) -> None:
         for warning in dict.fromkeys(ready.warnings):

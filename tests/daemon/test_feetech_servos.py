@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.daemon.robots.registry import RobotRegistry
+    from motiond.drivers.feetech.emulator.servo import EmulatedServo
 
 pytestmark = pytest.mark.slow
 
@@ -145,18 +147,60 @@ async def test_a_bus_that_loses_an_answer_in_a_hundred_plays_on_and_says_so_once
     assert len([one for one in rig.reports_on("event") if one["kind"] == "servo_errors"]) == 1
 
 
-async def test_a_servo_that_restarts_by_itself_is_named_and_found_again_and_holds_nothing(
+async def test_a_servo_that_restarts_by_itself_is_named_and_the_others_hold_until_they_are_released(
     rig: Rig, chain: EmulatedChain
 ) -> None:
+    shoulder, elbow = chain.servos
+    elbow.torque_on_by_goal = True
+    async with rig.running() as registry:
+        await restarted(rig, registry, elbow)
+        before = shoulder.position_ticks
+        await asyncio.sleep(1.0)
+        assert (shoulder.torque, elbow.torque, shoulder.position_ticks) == (True, False, before)
+        assert await ask(registry, "disable") == {"state": "idle", "torque": False}
+        assert (shoulder.torque, elbow.torque) == (False, False)
+        await restarted(rig, registry, elbow)
+        assert await plays(rig, registry)
+
+
+async def restarted(rig: Rig, registry: RobotRegistry, elbow: EmulatedServo) -> None:
+    """Let the elbow restart while both hold, and wait until the robot is back without it."""
+    await rig.until_state("idle")
+    await ask(registry, "enable")
+    since = len(rig.reports)
+    elbow.restart()
+    lost = await rig.until("event", lambda data: data["kind"] == "stream_lost", since)
+    back = await rig.until("event", lambda data: data["kind"] == "back", since)
+    idle = await rig.until("state", lambda data: data["loose"] == ["elbow"], since)
+    await rig.until("diagnostics", lambda data: data["errors"]["missed"][1] > 0, since)
+    assert "servo 2 (elbow)" in lost["message"]
+    assert (idle["state"], idle["torque"]) == ("idle", True)
+    assert back["message"] == (
+        "the actuators are back; torque is on in 1 of 2 actuators (shoulder), as it was left, "
+        "and off in elbow; enable the robot to hold it, or disable it to release it"
+    )
+
+
+async def test_an_emergency_stop_stays_latched_over_a_loss_and_its_reset_drops_nothing(
+    rig: Rig, chain: EmulatedChain
+) -> None:
+    shoulder, elbow = chain.servos
     async with rig.running() as registry:
         await rig.until_state("idle")
         await ask(registry, "enable")
+        await ask(registry, "estop")
         since = len(rig.reports)
-        chain.servos[1].restart()
-        lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
-        idle = await rig.until_state("idle", rig.place_of(lost))
-        await rig.until("diagnostics", lambda data: data["errors"]["missed"][1] > 0, since)
-        assert "servo 2 (elbow)" in lost["message"]
-        assert not chain.servos[1].torque
-        assert not idle["torque"]
-        assert await plays(rig, registry)
+        elbow.restart()
+        await rig.until("event", lambda data: data["kind"] == "back", since)
+        halted = await rig.until("state", lambda data: data["state"] == "estopped", since)
+        assert halted["estop_latched"]
+        reason = "the emergency stop is latched; reset it when it is safe"
+        assert await refused(registry, "disable") == (
+            "ESTOPPED",
+            f"arm: torque cannot be switched off; {reason}",
+        )
+        assert await ask(registry, "reset") == {"state": "idle"}
+        await asyncio.sleep(1.0)
+        assert (shoulder.torque, elbow.torque) == (True, False)
+        assert await ask(registry, "disable") == {"state": "idle", "torque": False}
+        assert (shoulder.torque, elbow.torque) == (False, False)

@@ -75,9 +75,10 @@ def rig(tmp_path: Path, cable: Cable) -> Rig:
     return rig
 
 
-async def test_an_unplugged_cable_ends_the_motion_and_plugged_in_again_the_robot_waits_without_torque(
+async def test_an_unplugged_cable_ends_the_motion_and_plugged_in_again_the_robot_holds_as_it_was_left(
     rig: Rig, cable: Cable
 ) -> None:
+    servos = cable.chain.servos
     async with rig.running() as registry:
         await rig.until_state("idle")
         goal_id = (await ask(registry, "play", motion="sway"))["goal_id"]
@@ -88,8 +89,17 @@ async def test_an_unplugged_cable_ends_the_motion_and_plugged_in_again_the_robot
         result = await rig.result_of(goal_id)
         await rig.until_state("offline", since)
         cable.plug_in()
-        idle = await rig.until_state("idle", since)
-        assert not idle["torque"]
+        back = await rig.until("event", lambda data: data["kind"] == "back")
+        assert back["message"] == (
+            "the actuators are back; torque is on in 2 of 2 actuators (shoulder, elbow), as it was left; "
+            "enable the robot to hold it, or disable it to release it"
+        )
+        idle = await rig.until("state", lambda data: data["state"] == "idle" and data["torque"], since)
+        assert idle["loose"] == []
+        places = [one.position_ticks for one in servos]
+        await asyncio.sleep(1.0)
+        assert [one.torque for one in servos] == [True, True]
+        assert [one.position_ticks for one in servos] == pytest.approx(places, abs=0.1)
         assert cable.path.resolve() != before
         device = f"serial:{cable.path.resolve()}"
         holder = DeviceLocks([device]).take()

@@ -263,7 +263,7 @@ class RobotSession:
         """What the robot does, for messages."""
         if self.state in {State.OFFLINE, State.FAULT}:
             return f"{self.state} ({self.message})" if self.message else str(self.state)
-        return f"{self.state} with torque {'on' if self.known.torque else 'off'}"
+        return f"{self.state} with torque {'on' if self.is_on else 'off'}"
 
     @property
     def goals(self) -> list[Goal]:

@@ -26,7 +26,7 @@ class Actuators:
 
     `stamps_s` (actuators,): when each actuator's feedback was received. `measured` (joints,): the joints'
     positions by that; in rad or m. `torque` (actuators,): 1 where an actuator reports that its torque is on,
-    0 where it is off; NaN where it is not known.
+    0 where it is off; NaN where it is not known. `loose`: whether it is off in any.
     """
 
     def __init__(self, driver: Driver, setup: Setup, record: Record) -> None:
@@ -68,6 +68,11 @@ class Actuators:
             self.torque_changes += 1
             self.loose = bool((self.torque == 0.0).any())
 
+    @property
+    def any_holds(self) -> bool:
+        """Whether any actuator reports that its torque is on, whoever has switched it on."""
+        return bool((self.torque == 1.0).any())
+
     def refuse_loose(self, now_s: float) -> None:
         """Raise if an actuator has released by itself; its driver may have reported it better before.
 
@@ -88,10 +93,12 @@ class Actuators:
     def take_hold(self, checks: Checks, now_s: float) -> None:
         """Switch torque on, and read where the joints are.
 
-        Raises DriverError if the driver refuses, or the feedback is missing or too old; torque is off then.
+        Raises DriverError if the driver refuses, or the feedback is missing or too old; torque is off then,
+        unless some held before, which would drop.
         """
+        held = self.any_holds
         self.driver.enable()
-        self._read_held(checks, now_s, else_releases=True)
+        self._read_held(checks, now_s, else_releases=not held)
 
     def catch(self, checks: Checks, now_s: float, *, else_releases: bool) -> None:
         """Do as `take_hold` with joints that somebody moves; what carries itself would drop if released."""

@@ -168,14 +168,14 @@ class CommandHandler:
             self._player.release()
 
     def _reset(self) -> None:
-        """Hold where the robot was halted if torque was on, and stay released if it was off."""
+        """Hold where the robot was halted if torque was on; leave alone what holds as it was left."""
         if self._player.state is not State.ESTOPPED:
             return
         held = self._player.torque
         self._player.reset()
         if held:
             self._take_hold()
-        else:
+        elif not self._actuators.any_holds:
             self._actuators.driver.disable()
 
     def _take_hold(self) -> None:

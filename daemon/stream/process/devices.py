@@ -3,7 +3,8 @@
 Opening may wait for actuators for seconds, in a vendor's code, and reads no command. Until it is done a
 signal of the daemon ends the process at once (`ShutdownRequested`); from then on the signal is ignored, and
 `Shutdown` counts. Lost actuators are looked for with longer and longer waits. A port that comes back by
-another name is locked by that first. Nothing moves by itself: torque stays off until somebody asks for it.
+another name is locked by that first. Nothing moves by itself: actuators that hold still go on holding, and
+those that do not stay released, until somebody asks for more.
 """
 
 from __future__ import annotations
@@ -173,7 +174,6 @@ def reopen(
                 recover_first(driver, asked, channel, interruptible)
                 holder = open_alone(driver, locks, interruptible)
             if holder is None:
-                driver.disable()
                 return True
             reason = str(holder)
             holder.close()

@@ -30,6 +30,9 @@ def on(*ended: messages.Ended) -> messages.Changed:
     return messages.Changed("idle", torque=True, goal_id=None, reference=HELD, ended=[*ended])
 
 
+LIMP = "they are not held until torque is enabled, or a motion plays"
+
+
 def measured(torque_of_each: list[float | None], *, torque: bool = False) -> messages.Changed:
     return replace(on() if torque else OFF, found=torque_of_each)
 
@@ -48,10 +51,11 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
         ("fault", "FAULT", "the bus is lost; reset it when it is fixed"),
     ],
 )
+@pytest.mark.parametrize("holds", [on(), measured([1.0, 0.0])], ids=["by motiond", "as it was left"])
 async def test_torque_of_a_halted_robot_is_not_switched_off(
-    stage: Stage, state: str, code: str, reason: str
+    stage: Stage, state: str, code: str, reason: str, holds: messages.Changed
 ) -> None:
-    halted = replace(on(), state=state)
+    halted = replace(holds, state=state)
     stage.notify(READY, OFF, on(), messages.Happened("fault", "the bus is lost"), halted)
     assert await refused(stage.registry, "disable") == (code, f"arm: torque cannot be switched off; {reason}")
     assert stage.sent == []
@@ -105,6 +109,26 @@ async def test_actuators_that_hold_as_they_were_left_are_an_event_once(stage: St
     notices: list[messages.Notice] = [READY, measured([None, None]), *[measured([0.0, 1.0])] * 3]
     events = stage.reports("event", *notices, measured([1.0, 1.0], torque=True), measured([1.0, 1.0]))
     assert events == [{"kind": "torque", "message": left}]
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ([None, None], LIMP),
+        ([0.0, 0.0], LIMP),
+        ([1.0, 1.0], "torque is on in 2 of 2 actuators (shoulder, elbow), as it was left"),
+        ([1.0, 0.0], "torque is on in 1 of 2 actuators (shoulder), as it was left, and off in elbow"),
+        ([None, 1.0], "torque is on in 1 of 2 actuators (elbow), as it was left"),
+    ],
+)
+async def test_actuators_that_are_back_are_an_event_that_says_which_of_them_hold(
+    stage: Stage, found: list[float | None], message: str
+) -> None:
+    hint = "" if message is LIMP else "; enable the robot to hold it, or disable it to release it"
+    notices: list[messages.Notice] = [READY, on(), messages.Lost("the cable is out"), READY]
+    lost, *events = stage.reports("event", *notices, *[measured(found)] * 3)
+    assert lost == {"kind": "stream_lost", "message": "the cable is out"}
+    assert events == [{"kind": "back", "message": f"the actuators are back; {message}{hint}"}]
 
 
 async def test_a_disable_is_answered_when_the_actuators_are_released(stage: Stage) -> None:

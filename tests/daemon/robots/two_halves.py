@@ -176,6 +176,7 @@ class Engine:
         actuators = SimpleNamespace(
             driver=driver,
             measured=measured,
+            any_holds=False,
             take_hold=lambda *_: np.add(self.position, SAG, measured),
             set_period=lambda _: None,
         )

@@ -50,11 +50,11 @@ class Away(Driver):
     def write(self, command: ActuatorCommand) -> None: ...
 
 
-def test_a_driver_is_opened_again_with_torque_off_after_longer_and_longer_waits() -> None:
+def test_a_driver_is_opened_again_after_longer_and_longer_waits_and_is_left_as_it_is() -> None:
     ours, theirs = Channel.pair()
     driver, clock, loop_end = Away(), VirtualClock(), Channel(theirs)
     assert reopen(driver, DeviceLocks(()), loop_end, clock)
-    assert driver.calls == ["close", "open", "close", "open", "close", "open", "disable"]
+    assert driver.calls == ["close", "open", "close", "open", "close", "open"]
     assert clock.now() == pytest.approx(0.1 + 0.5 + 1.0)
     notices = [received[0] for _ in range(2) if (received := ours.receive())]
     assert notices == [messages.Lost("/dev/ttyUSB0: no such port")] * 2
@@ -130,7 +130,7 @@ def test_a_port_that_comes_back_by_another_name_is_opened_once_no_other_has_it()
     assert (locks.take(), other.take()) == (None, None)
     driver = Moved(now, other)
     assert reopen(driver, locks, loop_end, VirtualClock())
-    assert driver.calls == ["close", "devices", "devices", "open", "disable"]
+    assert driver.calls == ["close", "devices", "devices", "open"]
     received = ours.receive()
     assert received is not None
     (notice, _) = received

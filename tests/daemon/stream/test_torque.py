@@ -100,6 +100,41 @@ def test_torque_is_reported_as_it_is_found_also_before_it_was_asked_for(bench: B
     assert (last(bench).torque, last(bench).found) == (True, [1.0, 1.0])
 
 
+def left_on(bench: Bench) -> Scripted:
+    """Let actuators be found that hold as they were left."""
+    driver(bench).enable()
+    bench.step(3)
+    assert (last(bench).torque, last(bench).found) == (False, [1.0, 1.0])
+    return driver(bench)
+
+
+def test_a_reset_leaves_actuators_as_they_are_that_hold_as_they_were_left(bench: Bench) -> None:
+    driver = left_on(bench)
+    bench.channel.send(messages.Estop())
+    bench.step(5)
+    assert bench.state() is State.ESTOPPED
+    bench.channel.send(messages.Reset())
+    bench.step(5)
+    assert bench.state() is State.IDLE
+    assert (last(bench).torque, last(bench).found, driver.writes) == (False, [1.0, 1.0], 0)
+    bench.channel.send(messages.Disable())
+    bench.step(5)
+    assert last(bench).found == [0.0, 0.0]
+
+
+def test_actuators_that_hold_as_they_were_left_are_not_dropped_where_one_gives_no_feedback(
+    bench: Bench,
+) -> None:
+    driver = left_on(bench)
+    driver.inject({"fault": "lost_feedback", "actuator": JOINTS[1]})
+    bench.step(10)
+    bench.channel.send(messages.Enable())
+    bench.step(5)
+    assert bench.state() is State.FAULT
+    assert driver._plant is not None
+    assert driver._plant.torque
+
+
 @pytest.mark.parametrize("plays", [False, True])
 def test_torque_that_goes_off_by_itself_is_a_fault_whatever_the_driver_makes_of_it(
     bench: Bench, *, plays: bool
