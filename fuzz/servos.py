@@ -39,7 +39,7 @@ class FuzzedLine:
         """Take a question."""
         return len(frame)
 
-    def read(self, deadline_s: float) -> bytes:
+    def read(self, deadline_s: float, awake_s: float = 0.0) -> bytes:  # noqa: ARG002 - nothing sleeps
         """Return the next piece, of a length that its first byte says; then nothing any more."""
         length = 1 + self._data[0] % 64 if self._data else 0
         piece, self._data = self._data[1:length], self._data[length:]
@@ -130,7 +130,7 @@ class _HeardLine(FuzzedLine):
         self._waiting += [reply.frame for reply in self._chain.feed(self._sent)]
         return len(frame)
 
-    def read(self, deadline_s: float) -> bytes:
+    def read(self, deadline_s: float, awake_s: float = 0.0) -> bytes:  # noqa: ARG002 - nothing sleeps
         """Return the next answer, or let time pass."""
         if not self._waiting:
             self.sleep(deadline_s - self._now_s)

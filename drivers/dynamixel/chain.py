@@ -1,8 +1,8 @@
 """DYNAMIXEL servos of one series on one bus, addressed together.
 
 Where all servos support it, feedback is read fast, in one joint answer; after a damaged joint answer it is
-read servo by servo, until all have answered again. A block of registers is then in the layout of a joint
-answer. Blocks begin at the current and end behind the position, or, in full, behind the temperature.
+read servo by servo, until all have answered again. Blocks begin at the current and end behind the position,
+or, in full, behind the temperature.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..serial_bus.chain import Answer, Block, Chain
+from ..serial_bus.chain import Block, Chain
 from .models import models
 from .protocol import (
     BEFORE_INSTRUCTION,
@@ -23,10 +23,11 @@ from .protocol import (
     encode,
     encode_sync_read,
     fast_answer_length,
+    fast_part_length,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ..serial_bus.bus import Bus
     from ..serial_bus.chain import Servo
@@ -36,9 +37,11 @@ if TYPE_CHECKING:
 SHORT, FULL = 10, 21
 """Lengths of the blocks."""
 _MOVING = {"effort": "present_current", "velocity": "present_velocity", "position": "present_position"}
-_HEALTH = {"voltage": "present_voltage", "temperature": "present_temperature"}
+_HEALTH = {"voltage_v": "present_voltage", "temperature_c": "present_temperature"}
 _JOINT = HEADER + bytes([BROADCAST_ID])
 _CRC_BYTES = 2
+_BEFORE_DATA = 2
+"""Bytes of a part before the block: error and id."""
 
 
 def reads_fast(servo: Servo) -> bool:
@@ -49,18 +52,19 @@ def reads_fast(servo: Servo) -> bool:
 
 def blocks_of(table: Table) -> tuple[Block, Block]:
     """Return the short and the full block of feedback."""
-    return Block(table, _MOVING, _CRC_BYTES), Block(table, _MOVING | _HEALTH, _CRC_BYTES)
+    return Block(table, _MOVING), Block(table, _MOVING | _HEALTH)
 
 
 class JointAnswer:
     """Finds the joint answer to one fast sync read in what was received.
 
-    `count`, `length`: how many servos answer, and with how many bytes each. `bytes`: length of the joint
-    answer.
+    `count`, `length`: how many servos answer, and with how many bytes each. `bytes`, `part_bytes`: length of
+    the joint answer, and of the part of each servo.
     """
 
     def __init__(self, count: int, length: int) -> None:
         self.bytes = fast_answer_length(count, length)
+        self.part_bytes = fast_part_length(length)
         size = self.bytes - BEFORE_INSTRUCTION
         self._begin = _JOINT + size.to_bytes(2, "little") + bytes([Instruction.STATUS])
 
@@ -75,23 +79,6 @@ class JointAnswer:
         return frame[len(self._begin) :]
 
 
-class DynamixelAnswer(Answer):
-    """What the servos of a chain answered last, jointly or one by one."""
-
-    def __init__(self, ids: Sequence[int], block: Block) -> None:
-        super().__init__(ids, block)
-        self.joint = JointAnswer(len(ids), block.length)
-        self._ids = bytes(ids)
-
-    def take_joint(self, received: bytearray) -> bool:
-        """Take the joint answer out of what was received; False if it is not there, or not sound."""
-        parts = self.joint.parts(received)
-        if parts is None or parts[1 :: self._size] != self._ids:
-            return False
-        self._buffer[:] = parts
-        return True
-
-
 GOALS_FROM = 12
 _GOAL = Struct("<i")
 _STUFFING = b"\xff\xff\xfd"
@@ -104,20 +91,18 @@ class DynamixelChain(Chain):
     velocities are followed.
     """
 
-    _answers: Mapping[bool, DynamixelAnswer]
-
     def __init__(self, bus: Bus, servos: Sequence[Servo], *, follow_velocity: bool) -> None:
         super().__init__(bus, servos, *blocks_of(servos[0].model.table))
+        self._id_bytes = bytes(self.ids)
         self.can_read_fast = self._fast = all(map(reads_fast, servos))
         self._fast_questions = {
             is_full: encode_sync_read(self.ids, block.address, block.length, fast=True)
             for is_full, block in self.blocks.items()
         }
+        self._joint = {
+            is_full: JointAnswer(len(servos), block.length) for is_full, block in self.blocks.items()
+        }
         self._make_goal_frame(follow_velocity=follow_velocity)
-
-    def make_answer(self, block: Block) -> DynamixelAnswer:
-        """Make what takes joint answers as well."""
-        return DynamixelAnswer(self.ids, block)
 
     def _make_goal_frame(self, *, follow_velocity: bool) -> None:
         """Make the frame of the sync write once, and note where goals go in it."""
@@ -161,18 +146,25 @@ class DynamixelChain(Chain):
         self._full = full
         question = self._fast_questions[full]
         self.bus.send(question)
-        length = self._answers[full].joint.bytes
+        length = self._joint[full].bytes
         self._deadline_s = self.bus.deadline_s(len(question), length, self.return_delay_s)
 
-    def take(self) -> DynamixelAnswer:
+    def take(self) -> None:
         """Wait for the feedback asked for, as `Chain.take` does; of a damaged joint answer nothing came."""
-        answer = self._answers[self._full]
         if self._fast:
-            self.all_answered = answer.take_joint(self.bus.receive(answer.joint.bytes, self._deadline_s))
-            self.answered.fill(self.all_answered)
-            if not self.all_answered:
-                self.damaged.fill(self.bus.heard_from(BROADCAST_ID))
+            self._take_joint(self._joint[self._full])
         else:
             super().take()
         self._fast = self.can_read_fast and self.all_answered
-        return answer
+
+    def _take_joint(self, joint: JointAnswer) -> None:
+        parts = joint.parts(self.bus.receive(joint.bytes, self._deadline_s, awake=True))
+        self.all_answered = parts is not None and parts[1 :: joint.part_bytes] == self._id_bytes
+        self.answered = [self.all_answered] * len(self.ids)
+        if parts is None or not self.all_answered:
+            self.damaged = [self.bus.heard_from(BROADCAST_ID)] * len(self.ids)
+            return
+        self.errors[:] = parts[:: joint.part_bytes]
+        take, stamp_s = self._answers[self._full].take, self.bus.heard_s
+        for place in range(len(self.ids)):
+            take(place, parts, stamp_s, place * joint.part_bytes + _BEFORE_DATA)

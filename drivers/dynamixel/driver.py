@@ -133,7 +133,7 @@ class DynamixelDriver(SerialDriver):
     def _send(self) -> None:
         for chain in self._chains:
             if chain.profile is not None:
-                chain.profile[:] = self._profile[chain.span]
+                chain.profile[:] = self._profile[chain.indexes]
         super()._send()
 
     def _arm(self, chain: Chain) -> None:
@@ -181,8 +181,7 @@ class DynamixelDriver(SerialDriver):
             raise
 
     def _carry(self) -> None:
-        position = (self._feedback.position - self._units.zero_ticks) * self._units.tick_rad
-        currents = self._guiding.currents(position)
+        currents = self._guiding.currents(self._feedback.position)
         for chain in self._chains:
             chain.send_currents(currents)
         self._sent_s = self.now()

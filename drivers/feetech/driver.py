@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 _FEEDBACK = {
     "position": "present_position",
     "velocity": "present_velocity",
-    "voltage": "present_voltage",
-    "temperature": "present_temperature",
+    "voltage_v": "present_voltage",
+    "temperature_c": "present_temperature",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,18 @@ BITS_A_BYTE = 10
 PING_ALL_S = 0.6
 LONGEST_PING_S = 0.02
 """How long each servo has for its answer where all ids are asked one by one."""
+LONGEST_AWAKE_S = 220e-6
+AWAKE_PART = 0.022
+"""How long before its last byte an answer is waited for without sleep, and as a part of a tick."""
 TRIES = 3
 _SYSFS = Path("/sys/class/tty")
 
 
 class Bus:
-    """A half-duplex bus behind a serial port."""
+    """A half-duplex bus behind a serial port.
+
+    `heard_s`: monotonic time at which something came last.
+    """
 
     def __init__(
         self,
@@ -44,6 +51,9 @@ class Bus:
         self._is_open = False
         self._received = bytearray()
         self._heard = bytearray()
+        self.heard_s = 0.0
+        self.awake_s = LONGEST_AWAKE_S
+        self._free_s = 0.0
         self._owing: set[int] = set()
 
     def open(self) -> None:
@@ -91,6 +101,7 @@ class Bus:
             self._heard.clear()
             self._line.discard()
             sent = self._line.write(frame)
+            self._free_s = max(self._free_s, self._line.now()) + self.wire_s(len(frame))
         except BlockingIOError as error:
             raise self._stuck() from error
         except OSError as error:
@@ -98,31 +109,41 @@ class Bus:
         if sent != len(frame):
             raise self._stuck()
 
-    def receive(self, wanted: int, deadline_s: float) -> bytearray:
+    def receive(self, wanted: int, deadline_s: float, *, awake: bool = False) -> bytearray:
         """Wait for bytes until a monotonic time.
 
-        `wanted`: return as soon as this many bytes have come since the last frame was sent. Returns all that
-        has come: the bus's own buffer, from which the caller may remove packets. Raises CommunicationLost if
-        the port is gone.
+        `wanted`: return as soon as this many bytes have come since the last frame was sent. `awake`: as of
+        `receive_next`. Returns all that has come: the bus's own buffer, from which the caller may remove
+        packets. Raises CommunicationLost if the port is gone.
         """
-        while len(self._received) < wanted and self.receive_next(deadline_s):
+        while (missing := wanted - len(self._received)) > 0 and self.receive_next(
+            deadline_s, missing if awake else None
+        ):
             pass
         return self._received
 
-    def receive_next(self, deadline_s: float) -> bytearray | None:
+    def receive_next(self, deadline_s: float, missing: int | None = None) -> bytearray | None:
         """Wait for what comes next until a monotonic time.
 
-        Returns as `receive` does; None if nothing came. Raises CommunicationLost if the port is gone.
+        `missing`: how many bytes will have come when all has; the last of them are waited for without sleep,
+        and what comes before is left waiting until then. Returns as `receive` does; None if nothing came.
+        Raises CommunicationLost if the port is gone.
         """
+        awake_s = math.inf if missing is None else self._free_s + self.wire_s(missing) - self.awake_s
         try:
-            chunk = self._line.read(deadline_s)
+            chunk = self._line.read(deadline_s, awake_s)
         except OSError as error:
             raise self._gone(error) from error
         if not chunk:
             return None
+        self._free_s = self.heard_s = self._line.now()
         self._received += chunk
         self._heard += chunk
         return self._received
+
+    def plan(self, period_s: float) -> None:
+        """Take how long the program has from tick to tick, of which it waits only a part without sleep."""
+        self.awake_s = min(LONGEST_AWAKE_S, AWAKE_PART * period_s)
 
     @property
     def heard_bytes(self) -> int:
@@ -141,12 +162,14 @@ class Bus:
         delay_s = self.protocol.slowest_return_s if return_delay_s is None else return_delay_s
         return self._line.now() + self.wire_s(asked + answered) + delay_s + self.answer_timeout_s
 
-    def ask(self, frame: bytes, ids: Collection[int], length: int) -> list[StatusPacket]:
+    def ask(
+        self, frame: bytes, ids: Collection[int], length: int, *, awake: bool = False
+    ) -> list[StatusPacket]:
         """Send a frame and collect status packets.
 
-        `length`: how many bytes each answer carries after its error byte; a refusal may carry less. Returns
-        those that came in time, at most one of each servo. The answer of a servo that has not answered may
-        still be on its way.
+        `length`: how many bytes each answer carries after its error byte; a refusal may carry less.
+        `awake`: whether to wait for the last bytes without sleep. Returns those that came in time, at most
+        one of each servo. The answer of a servo that has not answered may still be on its way.
         """
         protocol = self.protocol
         self.send(frame)
@@ -154,9 +177,9 @@ class Bus:
         deadline_s = self.deadline_s(len(frame), answered, len(ids) * protocol.slowest_return_s)
         packets: dict[int, StatusPacket] = {}
         while len(packets) < len(ids):
-            held = len(self._received)
-            received = self.receive(held + 1, deadline_s)
-            if len(received) == held:
+            missing = answered - len(self._heard) if awake else None
+            received = self.receive_next(deadline_s, missing)
+            if received is None:
                 break
             while (packet := protocol.take(received)) is not None:
                 if packet.servo_id in ids and self._answers(packet, length):
@@ -242,9 +265,10 @@ class Bus:
 
     def glance(self, servo_id: int, address: int, length: int) -> bytes | None:
         """Read part of one servo's control table in a single try; None if no answer came."""
-        if not self._has_settled(servo_id, 1):
+        if self._owing and not self._has_settled(servo_id, 1):
             return None
-        for packet in self.ask(self.protocol.read(servo_id, address, length), (servo_id,), length):
+        question = self.protocol.read(servo_id, address, length)
+        for packet in self.ask(question, (servo_id,), length, awake=True):
             if len(packet.data) == length:
                 return packet.data
         return None

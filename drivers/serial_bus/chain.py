@@ -1,14 +1,14 @@
 """Servos with the same control table on one bus, addressed together.
 
-Goals, feedback and registers are raw values in the order of the chain. The feedback is one block of registers
-of each servo.
+Goals and registers are raw values in the order of the chain. The feedback is one block of registers of each
+servo, and becomes SI units as it comes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -16,20 +16,17 @@ from ..base import CommunicationLost, DriverError
 from .bus import TRIES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from ..base import ActuatorState, Floats
     from .bus import Bus
     from .models import Item, Model, Table
     from .protocol import Firmware, StatusPacket
 
-    Columns = Mapping[str, NDArray[Any]]
+    UnitOf: TypeAlias = Callable[[str], tuple[Sequence[float], Sequence[float]]]
+    """Returns the zero and the unit of a quantity, of each actuator."""
 
-BEFORE_DATA = 2
-"""Bytes of a row before the block: error and id."""
-_WORDS = {1: "B", 2: "H", 4: "I"}
+_CODES = {1: "b", 2: "h", 4: "i"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,77 +45,75 @@ class Servo:
 class Block:
     """Registers that are read as feedback, in one piece.
 
-    `registers`: of a table, by the quantities of `ActuatorState` that they report. `trailer`: bytes of a row
-    behind the block. `address`, `length`: of the block. `row`: what one servo answers, as a numpy type with a
-    field for its error, its id and each quantity. `signed`: the quantities of sign and magnitude, which
-    numpy has no type for.
+    `registers`: of a table, by the quantities of `ActuatorState` that they report. `address`, `length`: of
+    the block. `quantities`: in the order of `unpack`, which returns their registers' values; of those of sign
+    and magnitude as if unsigned. `signs`: the bit that is the sign of these, 0 of the others.
     """
 
-    def __init__(self, table: Table, registers: Mapping[str, str], trailer: int = 0) -> None:
+    def __init__(self, table: Table, registers: Mapping[str, str]) -> None:
         items = {quantity: table[register] for quantity, register in registers.items()}
-        self.address = min(item.address for item in items.values())
-        self.length = max(item.end for item in items.values()) - self.address
-        self.signed = {quantity: item for quantity, item in items.items() if item.sign_bit is not None}
-        offsets = [BEFORE_DATA + item.address - self.address for item in items.values()]
-        self.row = np.dtype(
-            {
-                "names": ["error", "id", *items],
-                "formats": ["u1", "u1", *map(_format, items.values())],
-                "offsets": [0, 1, *offsets],
-                "itemsize": BEFORE_DATA + self.length + trailer,
-            }
-        )
+        self.quantities = sorted(items, key=lambda quantity: items[quantity].address)
+        ordered = [items[quantity] for quantity in self.quantities]
+        self.address = ordered[0].address
+        self.length = max(item.end for item in ordered) - self.address
+        self.signs = [0 if item.sign_bit is None else 1 << item.sign_bit for item in ordered]
+        self.unpack = Struct(_format(ordered)).unpack_from
 
 
-def _format(item: Item) -> str:
-    order = "<" if item.byte_order == "little" else ">"
-    return f"{order}{'i' if item.signed else 'u'}{item.size}"
+def _format(items: Sequence[Item]) -> str:
+    """Return the format of registers in the order of their addresses, for `struct`."""
+    parts, end = ["<" if items[0].byte_order == "little" else ">"], items[0].address
+    for item in items:
+        code = _CODES[item.size]
+        parts.append(f"{item.address - end}x{code if item.signed else code.upper()}")
+        end = item.end
+    return "".join(parts)
 
 
 class Answer:
-    """What the servos of a chain answered last to one question.
+    """Takes what servos answer to a question for a block, one by one, as it comes.
 
-    `columns`: the fields of the block's row by name: shape (servos,), of what was taken last.
+    Done in every tick, when what numpy needs has left the processor's cache, and so without numpy.
+    `indexes`: of the servos' actuators. `state`: what it fills.
     """
 
-    def __init__(self, ids: Sequence[int], block: Block) -> None:
-        self._block = block
-        self._size = block.row.itemsize
-        self._buffer = bytearray(self._size * len(ids))
-        rows = np.frombuffer(self._buffer, block.row)
-        columns: dict[str, NDArray[Any]] = {name: rows[name] for name in block.row.names or ()}
-        self._signed = []
-        for quantity, item in block.signed.items():
-            columns[quantity] = values = np.zeros(len(ids), np.int32)
-            unpack = Struct(("<" if item.byte_order == "little" else ">") + _WORDS[item.size]).unpack_from
-            self._signed.append((unpack, item.address - block.address, 1 << (item.sign_bit or 0), values))
-        self.columns: Columns = columns
+    def __init__(self, indexes: Sequence[int], block: Block, state: ActuatorState, unit_of: UnitOf) -> None:
+        self._indexes, self._unpack, self._length = indexes, block.unpack, block.length
+        self._stamp_s = cells(state.stamp_s)
+        self._cells = [
+            (cells(getattr(state, quantity)), *unit_of(quantity), sign)
+            for quantity, sign in zip(block.quantities, block.signs, strict=True)
+        ]
 
-    @property
-    def errors(self) -> bytearray:
-        """The error bytes of all servos; no array, as looking at one costs more in every tick."""
-        return self._buffer[:: self._size]
+    def take(self, place: int, data: bytes | bytearray, stamp_s: float, begin: int = 0) -> None:
+        """Take the block of the servo at a place, from bytes of which it begins at `begin`."""
+        index = self._indexes[place]
+        values = self._unpack(data, begin)
+        for (cells, zeros, units, sign), value in zip(self._cells, values, strict=True):
+            number = -(value & (sign - 1)) if value & sign else value
+            cells[index] = (number - zeros[index]) * units[index]
+        self._stamp_s[index] = stamp_s
 
-    def take_one(self, place: int, packet: StatusPacket) -> bool:
+    def take_packet(self, place: int, packet: StatusPacket, stamp_s: float) -> bool:
         """Take a servo's own answer; False if it is no answer to this question."""
-        data = packet.data
-        if len(data) != self._block.length:
+        if len(packet.data) != self._length:
             return False
-        begin = place * self._size
-        self._buffer[begin : begin + BEFORE_DATA + len(data)] = bytes((packet.error, packet.servo_id)) + data
-        for unpack, offset, sign, values in self._signed:  # now, as other answers are still on their way
-            value = unpack(data, offset)[0]
-            values[place] = -(value & (sign - 1)) if value & sign else value
+        self.take(place, packet.data, stamp_s)
         return True
+
+
+def cells(values: Floats) -> memoryview[float]:
+    """Return the numbers of an array in memory, which are set faster than by numpy."""
+    return values.data.cast("B").cast("d")
 
 
 class Chain:
     """Servos of one series on one bus.
 
     `short`, `full`: the feedback of most ticks, and that of some. `indexes` (servos,): of their actuators.
-    `span` (servos,): the same; a slice where they follow each other, as that is copied faster.
-    `return_delay_s`: how long a servo waits before it answers; the caller sets it. `answered` (servos,):
-    which servos answered last. `damaged` (servos,): of which others something came that was no sound answer.
+    `return_delay_s`: how long a servo waits before it answers; the caller sets it. Of each servo, in lists or
+    bytes: `answered`: whether it answered last. `damaged`: of which others something came that was no sound
+    answer. `errors`: the error byte of its last answer.
     """
 
     def __init__(self, bus: Bus, servos: Sequence[Servo], short: Block, full: Block) -> None:
@@ -126,16 +121,14 @@ class Chain:
         self.servos = tuple(servos)
         self.ids = [servo.servo_id for servo in servos]
         self.indexes = np.array([servo.index for servo in servos])
-        self.span = _span(self.indexes)
         self.table = servos[0].model.table
         self.return_delay_s = bus.protocol.slowest_return_s
-        self.answered, self.damaged = np.zeros((2, len(servos)), bool)
+        self.answered = self.damaged = [False] * len(servos)
         self.all_answered = False
+        self.errors = bytearray(len(servos))
         self.blocks = {False: short, True: full}
         self._place = {servo_id: place for place, servo_id in enumerate(self.ids)}
-        self._answers: Mapping[bool, Answer] = {
-            is_full: self.make_answer(block) for is_full, block in self.blocks.items()
-        }
+        self._answers: Mapping[bool, Answer] = {}
         self._questions = {
             is_full: bus.protocol.sync_read(self.ids, block.address, block.length)
             for is_full, block in self.blocks.items()
@@ -147,9 +140,12 @@ class Chain:
         self._full = False
         self._deadline_s = 0.0
 
-    def make_answer(self, block: Block) -> Answer:
-        """Make what answers to questions for a block are taken by."""
-        return Answer(self.ids, block)
+    def report_to(self, state: ActuatorState, unit_of: UnitOf) -> None:
+        """Fill `state` with the feedback from now on."""
+        indexes = self.indexes.tolist()
+        self._answers = {
+            is_full: Answer(indexes, block, state, unit_of) for is_full, block in self.blocks.items()
+        }
 
     def send_goals(self, goals: Sequence[int]) -> None:
         """Send goal positions. `goals`: in ticks, of all actuators."""
@@ -164,47 +160,57 @@ class Chain:
             delay_s = len(self.ids) * self.return_delay_s
             self._deadline_s = self.bus.deadline_s(len(question), self._lengths[full], delay_s)
 
-    def take(self) -> Answer:
-        """Wait for the feedback asked for; `answered` shows whose came.
-
-        Returns what it holds of servos that did not answer are their former values.
-        """
-        answer = self._answers[self._full]
+    def take(self) -> None:
+        """Wait for the feedback asked for; `answered` shows whose came."""
+        self._mark_silent()
         if self.table.sync_read:
-            self._take_each(answer)
+            self._take_each()
         else:
-            self._ask_each(self.blocks[self._full], answer)
-        return answer
+            self._ask_each(self.blocks[self._full])
+        self.all_answered = all(self.answered)
 
-    def _take_each(self, answer: Answer) -> None:
+    def _mark_silent(self) -> None:
+        """Begin with none that has answered."""
+        self.answered, self.damaged = [False] * len(self.ids), [False] * len(self.ids)
+
+    def _take_each(self) -> None:
         """Take the answers of servos one by one, as they come."""
-        bus, length, answered = self.bus, self._lengths[self._full], [False] * len(self.ids)
-        take, place_of = bus.protocol.take, self._place.get
+        bus, length, missing = self.bus, self._lengths[self._full], len(self.ids)
         while (
-            not all(answered)
-            and bus.heard_bytes < length
-            and (received := bus.receive_next(self._deadline_s)) is not None
+            missing
+            and (ahead := length - bus.heard_bytes) > 0
+            and (received := bus.receive_next(self._deadline_s, ahead)) is not None
         ):
-            while (packet := take(received)) is not None:
-                place = place_of(packet.servo_id)
-                if place is not None and answer.take_one(place, packet):
-                    answered[place] = True
-        self.all_answered = all(answered)
-        self.answered[:] = answered
-        if not self.all_answered:
-            self.damaged[:] = [
-                not is_sound and bus.heard_from(one) for is_sound, one in zip(answered, self.ids, strict=True)
-            ]
+            while (packet := bus.protocol.take(received)) is not None:
+                place = self._place.get(packet.servo_id)
+                if place is not None and self._take_packet(place, packet):
+                    missing -= 1
+        if missing:
+            self._note_damaged()
 
-    def _ask_each(self, block: Block, answer: Answer) -> None:
+    def _take_packet(self, place: int, packet: StatusPacket) -> bool:
+        """Take an answer; return whether it is a servo's first."""
+        is_sound = self._answers[self._full].take_packet(place, packet, self.bus.heard_s)
+        is_first = is_sound and not self.answered[place]
+        if is_sound:
+            self.errors[place] = packet.error
+            self.answered[place] = True
+        return is_first
+
+    def _note_damaged(self) -> None:
+        self.damaged = [
+            not is_sound and self.bus.heard_from(one)
+            for is_sound, one in zip(self.answered, self.ids, strict=True)
+        ]
+
+    def _ask_each(self, block: Block) -> None:
         """Ask servos one by one, as they do not know sync reads."""
         bus = self.bus
         for place, servo_id in enumerate(self.ids):
             question = bus.protocol.read(servo_id, block.address, block.length)
             packets = bus.ask(question, (servo_id,), block.length)
-            self.answered[place] = bool(packets) and answer.take_one(place, packets[0])
-            self.damaged[place] = not self.answered[place] and bus.heard_from(servo_id)
-        self.all_answered = bool(self.answered.all())
+            if not packets or not self._take_packet(place, packets[0]):
+                self.damaged[place] = bus.heard_from(servo_id)
 
     def get(self, name: str) -> list[int]:
         """Read a register of all servos. Raises CommunicationLost if servos do not answer; names them."""
@@ -266,12 +272,6 @@ class Chain:
 
     def _servo(self, servo_id: int) -> Servo:
         return self.servos[self._place[servo_id]]
-
-
-def _span(indexes: NDArray[np.int_]) -> slice | NDArray[np.int_]:
-    first = int(indexes[0])
-    span = slice(first, first + len(indexes))
-    return span if np.array_equal(indexes, np.arange(span.start, span.stop)) else indexes
 
 
 def lost(silent: Sequence[Servo], answered: int, asked: int, tries: int = TRIES) -> CommunicationLost:

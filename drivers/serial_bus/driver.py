@@ -165,6 +165,8 @@ class SerialDriver(Driver):
                 "lower the rate of the motion, raise `baud_rate`, or spread the servos over more ports",
             )
         require_lifetime(self.family.where, self.options.command_lifetime_s, period_s)
+        for bus in self._buses:
+            bus.plan(period_s)
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -205,8 +207,8 @@ class SerialDriver(Driver):
             bus.answer_timeout_s += bus.latency_s()
         self._servos = self._find_servos()
         self._chains = make_chains(self._buses, self._places, self._servos, self._make_chain)
-        self._feedback.connect(self._buses, self._chains, self._servos)
         self._units = self._make_units()
+        self._feedback.connect(self._buses, self._chains, self._servos, self._units)
         for chain in self._chains:
             self._begin(chain)
         for chain in self._chains:
@@ -237,7 +239,7 @@ class SerialDriver(Driver):
     def _measure(self) -> None:
         """Read all positions, and refuse those that are whole turns off."""
         self._feedback.measure()
-        self._limits.refuse_turned(self._servos, self._feedback.position, self._units)
+        self._limits.refuse_turned(self._servos, self._feedback.ticks(), self._units)
 
     def _report(self) -> None:
         """Report what was found, and warn of what makes ticks longer than they need be."""
@@ -271,7 +273,7 @@ class SerialDriver(Driver):
         self._reads += 1
         feedback = self._feedback
         feedback.listen(full=turn == 0)
-        feedback.fill(state, self._units)
+        feedback.fill(state)
         feedback.refuse_silence()
         feedback.refuse_failures()
         if turn == self.options.status_every // 2:
@@ -388,17 +390,17 @@ class SerialDriver(Driver):
 
     def _goal_here(self) -> None:
         """Take the last positions for the goals, or the nearest that the servos take."""
-        here = np.clip(self._feedback.position, self._limits.lowest, self._limits.highest)
+        here = np.clip(self._feedback.ticks(), self._limits.lowest, self._limits.highest)
         self._goal = here.astype(int).tolist()
 
     def _set_goals_here(self) -> None:
         for _ in range(STILL_TRIES):
             self._measure()
-            self._limits.refuse_held_beyond(self._feedback.position, self._servos, self._units)
+            self._limits.refuse_held_beyond(self._feedback.ticks(), self._servos, self._units)
             self._goal_here()
             self._set_goals()
             self._feedback.measure()
-            moved_rad = np.abs((self._feedback.position - self._goal) * self._units.tick_rad)
+            moved_rad = np.abs((self._feedback.ticks() - self._goal) * self._units.tick_rad)
             if (moved_rad <= np.maximum(STILL_RAD, np.abs(self._units.tick_rad))).all():
                 return
         fastest = self._servos[int(moved_rad.argmax())]

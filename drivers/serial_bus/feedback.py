@@ -1,7 +1,4 @@
-"""What the servos report: asked for, collected, and watched for servos that are silent, failed or loose.
-
-Feedback is kept as the registers have it; `fill` turns it into SI units.
-"""
+"""What the servos report: asked for, collected, and watched for servos that are silent, failed or loose."""
 
 from __future__ import annotations
 
@@ -12,16 +9,14 @@ import numpy as np
 
 from ..base import ActuatorState, DriverError
 from .bus import TRIES
-from .chain import lost
+from .chain import cells, lost
 from .setup import failed, failures, raise_all
 
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
-    from ..base import Booleans, ErrorCounts
+    from ..base import ErrorCounts, Floats
     from .bus import Bus
     from .chain import Chain, Servo
     from .family import Family
@@ -35,7 +30,7 @@ class Feedback:
 
     `watched`: the registers that tell whether a servo holds, `torque_enable` first; each is read in turn.
     `lost_after`: how many answers in a row a lost servo has missed. `errors`: what is counted of each; a
-    servo that lost its torque without an error has restarted. `position` (actuators,): in ticks.
+    servo that lost its torque without an error has restarted. `position` (actuators,): in rad.
     `torque` (actuators,): 1 where torque is on by the servo's register, 0 where it is off; NaN where it is
     not known. `shutdown` (actuators,): the hardware errors at which each servo switches its torque off; the
     caller sets it.
@@ -45,6 +40,7 @@ class Feedback:
     _chains: tuple[Chain, ...]
     _servos: tuple[Servo, ...]
     _rounds: list[list[Chain]]
+    _units: Units
 
     def __init__(
         self,
@@ -59,8 +55,10 @@ class Feedback:
         self._lost_after, self._now, self._notices, self._family = lost_after, now, notices, family
         mask = family.protocol.alert_mask
         self._alert_mask, self._least_alert = mask, mask & -mask
-        self._values = ActuatorState(count)  # in the registers' units
-        self.position, self.torque = self._values.position, self._values.torque
+        self._state = ActuatorState(count)
+        self._cells = self._into = cells(self._state.values)
+        self._filled = self._state
+        self.position, self.torque = self._state.position, self._state.torque
         self.shutdown = np.zeros(count, np.uint8)
         self._alert, self._alerted = np.zeros((2, count), np.uint8)
         self._missed = np.zeros(count, np.int64)
@@ -69,10 +67,23 @@ class Feedback:
         self._next_look = 0
         self.disconnect()
 
-    def connect(self, buses: Sequence[Bus], chains: Sequence[Chain], servos: Sequence[Servo]) -> None:
+    def connect(
+        self, buses: Sequence[Bus], chains: Sequence[Chain], servos: Sequence[Servo], units: Units
+    ) -> None:
         """Ask these servos, which are in the order of the actuators, from now on."""
+        for chain in chains:
+            chain.report_to(self._state, units.of)
+        self._units = units
         self._chains, self._servos = tuple(chains), tuple(servos)
         self._rounds = _rounds(buses, chains)
+        self._looks = {
+            held: [
+                (servo, name, servo.model.table[name])
+                for servo in servos
+                for name in (self.watched if held else self.watched[:1])
+            ]
+            for held in (False, True)
+        }
 
     def disconnect(self) -> None:
         """Forget the servos; what they reported stays."""
@@ -84,41 +95,36 @@ class Feedback:
             for chain in chains:
                 chain.ask(full=full)
             for chain in chains:
-                self._take(chain, full=full)
+                self._take(chain)
 
-    def _take(self, chain: Chain, *, full: bool) -> None:
-        answer, at = chain.take(), chain.span
-        columns, errors = answer.columns, answer.errors
-        if not chain.all_answered:
-            self._count_missed(chain.indexes[~chain.answered], chain.damaged[~chain.answered])
-            self._is_any_missed = True
-            columns = {name: column[chain.answered] for name, column in columns.items()}
-            errors = bytearray(columns["error"])
-            at = chain.indexes[chain.answered]
-        if self._is_any_missed:
-            self._missed[at] = 0
-            self._is_any_missed = bool(self._missed.any())
-        values = self._values
-        values.position[at] = columns["position"]
-        values.velocity[at] = columns["velocity"]
-        values.effort[at] = columns["effort"]
-        if self._is_any_alert or max(errors, default=0) >= self._least_alert:
-            self._alert[at] = columns["error"] & self._alert_mask
+    def _take(self, chain: Chain) -> None:
+        chain.take()
+        if self._is_any_missed or not chain.all_answered:
+            self._count_missed(chain)
+        if self._is_any_alert or max(chain.errors) >= self._least_alert:
+            self._alert[chain.indexes] = [error & self._alert_mask for error in chain.errors]
             self._is_any_alert = True
-        values.stamp_s[at] = self._now()
-        if full:
-            values.voltage_v[at] = columns["voltage"]
-            values.temperature_c[at] = columns["temperature"]
 
-    def _count_missed(self, at: NDArray[np.int_], damaged: Booleans) -> None:
-        self._missed[at] += 1
-        self._errors.missed[at] += 1
-        self._errors.damaged[at] += damaged
+    def _count_missed(self, chain: Chain) -> None:
+        """Count who missed how many answers in a row."""
+        missed = ~np.array(chain.answered)
+        at = chain.indexes
+        self._missed[at] = np.where(missed, self._missed[at] + 1, 0)
+        self._errors.missed[at] += missed
+        self._errors.damaged[at] += np.array(chain.damaged)
+        self._is_any_missed = bool(self._missed.any())
 
-    def fill(self, state: ActuatorState, units: Units) -> None:
+    def ticks(self) -> Floats:
+        """Return the positions in ticks (actuators,)."""
+        ticks = np.empty(len(self.position))
+        self._units.to_ticks(self.position, ticks)
+        return ticks
+
+    def fill(self, state: ActuatorState) -> None:
         """Fill `state` with the last feedback; what was missed keeps its old stamp."""
-        np.subtract(self._values.values, units.feedback_zero, state.values)
-        np.multiply(state.values, units.feedback_unit, state.values)
+        if state is not self._filled:  # in almost all ticks it is the same
+            self._filled, self._into = state, cells(state.values)
+        self._into[:] = self._cells
 
     def measure(self) -> None:
         """Ask until all servos answer in one go, up to `TRIES` times.
@@ -202,11 +208,9 @@ class Feedback:
 
         Raises DriverError if it does not hold; only with `held`.
         """
-        kinds = len(self.watched) if held else 1
-        place, register = divmod(self._next_look % (len(self._servos) * kinds), kinds)
+        looks = self._looks[held]
+        servo, name, item = looks[self._next_look % len(looks)]
         self._next_look += 1
-        servo, name = self._servos[place], self.watched[register]
-        item = servo.model.table[name]
         data = servo.bus.glance(servo.servo_id, item.address, item.size)
         if data is None:
             self._errors.missed[servo.index] += 1

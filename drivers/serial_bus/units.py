@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from ..base import ActuatorState
 from ..options import spread
 
 if TYPE_CHECKING:
@@ -30,30 +29,31 @@ class Units:
     """One unit of each register, signed by the actuator's direction; mostly of shape (actuators,).
 
     `tick_rad`, `zero_ticks`: `position = (ticks - zero_ticks) * tick_rad`. `effort_nm`: one unit of
-    `present_current`; NaN where no torque constant is known. `feedback_zero`, `feedback_unit` (6, actuators):
-    what a register's value is at 0, and one unit of it, for each row of `ActuatorState.values`.
+    `present_current`; NaN where no torque constant is known.
     """
 
     tick_rad: Floats
     zero_ticks: Floats
     velocity_rad_s: Floats
     effort_nm: Floats
-    feedback_zero: Floats = field(init=False)
-    feedback_unit: Floats = field(init=False)
     _tick_and_zero: Sequence[tuple[float, float]] = field(init=False)
 
     def __post_init__(self) -> None:
-        zero, unit = ActuatorState(len(self.tick_rad)), ActuatorState(len(self.tick_rad))
-        zero.values.fill(0.0)
-        zero.position[:] = self.zero_ticks
-        unit.values.fill(1.0)
-        unit.position[:], unit.velocity[:] = self.tick_rad, self.velocity_rad_s
-        unit.effort[:], unit.voltage_v[:] = self.effort_nm, VOLT
-        object.__setattr__(self, "feedback_zero", zero.values)
-        object.__setattr__(self, "feedback_unit", unit.values)
         object.__setattr__(
             self, "_tick_and_zero", [*zip(self.tick_rad.tolist(), self.zero_ticks.tolist(), strict=True)]
         )
+
+    def of(self, quantity: str) -> tuple[Sequence[float], Sequence[float]]:
+        """Return what a register's value is at 0, and one unit of it, by the name in `ActuatorState`."""
+        zero = self.zero_ticks if quantity == "position" else np.zeros(len(self.tick_rad))
+        one = {
+            "position": self.tick_rad,
+            "velocity": self.velocity_rad_s,
+            "effort": self.effort_nm,
+            "voltage_v": np.full(len(self.tick_rad), VOLT),
+            "temperature_c": np.ones(len(self.tick_rad)),
+        }[quantity]
+        return zero.tolist(), one.tolist()
 
     def whole_ticks(self, position: Floats) -> list[int] | None:
         """Return positions in rad as whole ticks; None if one of them is not finite.

@@ -77,7 +77,7 @@ class MemoryLine:
                 self._answers.append((self.now() + self._port.delay_s, reply.frame))
         return len(frame)
 
-    def read(self, deadline_s: float) -> bytes:
+    def read(self, deadline_s: float, awake_s: float = 0.0) -> bytes:  # noqa: ARG002 - nothing sleeps
         """Return the next answer, or let time pass until the deadline."""
         self._refuse_gone()
         due_s = self._answers[0][0] if self._answers else float("inf")
