@@ -25,11 +25,14 @@ SECONDS = 60.0
 BAUD_RATE = 4_000_000
 IDS = range(1, 13)
 TORQUE, GOAL, PRESENT = 64, 116, 126
+REPORTED: dict[int, tuple[tuple[int, int], ...]] = {SHORT: ((126, 2), (128, 4), (132, 4))}
+REPORTED[FULL] = (*REPORTED[SHORT], (144, 2), (146, 1))
+"""Addresses and lengths of currents, velocities and positions; in full, of voltages and temperatures too."""
 CENTRE_TICKS, TURN_TICKS = 2048, 4096
 
 
 class Theirs:
-    """The vendor's SDK, which leaves its answers as bytes."""
+    """The vendor's SDK."""
 
     def __init__(self, port: str) -> None:
         self._wire, self._handler = PortHandler(port), PacketHandler(2.0)
@@ -44,7 +47,8 @@ class Theirs:
             for answers in self._answers.values():
                 answers.addParam(one)
         self._goals_rad = [0.0] * len(IDS)
-        self._next, self._is_sound = 0, False
+        self._next, self._is_sound, self._asked = 0, False, SHORT
+        self.numbers: list[list[int]] = [[] for _ in IDS]
 
     def prepare(self, goal_rad: float) -> None:
         self._goals_rad = [goal_rad] * len(IDS)
@@ -54,8 +58,9 @@ class Theirs:
             goal = list(round(CENTRE_TICKS + goal_rad / (2 * math.pi) * TURN_TICKS).to_bytes(4, "little"))
             self._goals.changeParam(one, goal)
         sound = self._goals.txPacket() == COMM_SUCCESS
+        self._asked = FULL if turn == 0 else SHORT
         try:
-            sound &= self._answers[FULL if turn == 0 else SHORT].fastSyncRead() == COMM_SUCCESS
+            sound &= self._answers[self._asked].fastSyncRead() == COMM_SUCCESS
         except IndexError:  # how it says that a late answer to a shorter question came
             sound = False
         if turn == STATUS_EVERY // 2:
@@ -63,6 +68,11 @@ class Theirs:
             holds, result, _ = self._handler.read1ByteTxRx(self._wire, IDS[self._next], TORQUE)
             sound &= result == COMM_SUCCESS and holds == 1
         self._is_sound = bool(sound)
+
+    def read(self) -> None:
+        get, reported = self._answers[self._asked].getData, REPORTED[self._asked]
+        for one, numbers in zip(IDS, self.numbers, strict=True):
+            numbers[:] = [get(one, address, length) for address, length in reported]
 
     def was_sound(self) -> bool:
         return self._is_sound

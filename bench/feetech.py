@@ -28,6 +28,8 @@ SECONDS = 60.0
 BAUD_RATE = 1_000_000
 IDS = range(1, 7)
 TORQUE, GOAL, PRESENT = 40, 42, 56
+REPORTED = ((56, 2), (58, 2), (62, 1), (63, 1), (69, 2))
+"""Addresses and lengths of positions, velocities, voltages, temperatures and currents."""
 CENTRE_TICKS, TURN_TICKS = 2048, 4096
 LITTLE_ENDIAN = 0
 SDK = "feetech-servo-sdk==1.0.0"
@@ -49,7 +51,7 @@ def import_sdk() -> Any:
 
 
 class Theirs:
-    """The vendor's SDK, which leaves its answers as bytes."""
+    """The vendor's SDK."""
 
     def __init__(self, port: str) -> None:
         sdk = import_sdk()
@@ -64,6 +66,7 @@ class Theirs:
             self._answers.addParam(one)
         self._goals_rad = [0.0] * len(IDS)
         self._next, self._is_sound = 0, False
+        self.numbers = [[0] * len(REPORTED) for _ in IDS]
 
     def prepare(self, goal_rad: float) -> None:
         self._goals_rad = [goal_rad] * len(IDS)
@@ -80,6 +83,11 @@ class Theirs:
             holds, result, _ = self._handler.read1ByteTxRx(self._wire, IDS[self._next], TORQUE)
             sound &= result == self._sound and holds == 1
         self._is_sound = sound
+
+    def read(self) -> None:
+        get = self._answers.getData
+        for one, numbers in zip(IDS, self.numbers, strict=True):
+            numbers[:] = [get(one, address, length) for address, length in REPORTED]
 
     def was_sound(self) -> bool:
         return self._is_sound

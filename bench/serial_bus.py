@@ -1,6 +1,7 @@
 """A driver of serial servos and its vendor's SDK in turn, tick by tick, on emulated buses.
 
-Both ask the same in their ticks. Each has an emulator of its own, a process that answers no sooner than the
+Both ask the same in their ticks, and make numbers of the answers; the SDK's ticks are shown without as well.
+Each has an emulator of its own, a process that answers no sooner than the
 wire would. Servos are never kept from answering by a busy computer, and so emulators run at SCHED_FIFO above
 both, and their wires are sockets: bytes of a pseudo-terminal pass through a kernel thread of ordinary
 priority. As the two take turns, what else the machine does hits both alike.
@@ -72,6 +73,9 @@ class Side(Protocol):
     def tick(self, turn: int) -> None:
         """Send the setpoints, ask what this turn asks, and wait for the answers."""
 
+    def read(self) -> None:
+        """Make numbers of the answers, where `tick` does not."""
+
     def was_sound(self) -> bool:
         """Return whether all answers came in the last tick."""
 
@@ -123,6 +127,9 @@ class Ours:
         self._driver.write(self._command)
         self._driver.read(self._state)
 
+    def read(self) -> None:
+        """Do nothing: `tick` has filled the state."""
+
     def was_sound(self) -> bool:
         return bool(self._state.stamp_s.min() >= self._begun_s)
 
@@ -149,29 +156,40 @@ def run(contest: Contest, seconds: float) -> None:
     ticks = max(1, round(seconds * rate_hz / 2 / ROUND)) * ROUND
     with ExitStack() as stack, multiprocessing.get_context("spawn").Pool(1) as pool:
         wires = {name: stack.enter_context(_emulator(contest)) for name in names}
-        times_s, sound = pool.apply_async(_play, (contest, wires, ticks)).get(2 * seconds + PATIENCE_S)
+        times_s, bytes_s, sound = pool.apply_async(_play, (contest, wires, ticks)).get(
+            2 * seconds + PATIENCE_S
+        )
     count, baud_rate = len(contest.ids), contest.baud_rate
     print(f"{count} servos, {baud_rate} baud, {ticks} ticks each, in turn, at {rate_hz} Hz; times in µs")
-    print(f"{'':26}{'p50':>8}{'p99':>8}{'max':>8}{'missed':>8}")
-    for name, one_s, is_sound in zip(names, times_s, sound, strict=True):
+    print(f"{'':34}{'p50':>8}{'p99':>8}{'max':>8}{'missed':>8}")
+    for name, one_s, is_sound in (
+        (names[0], times_s[0], sound[0]),
+        (names[1], times_s[1], sound[1]),
+        (f"{names[1]}, no numbers", bytes_s, sound[1]),
+    ):
         p50, p99, longest = np.quantile(one_s, [0.5, 0.99, 1.0]) * 1e6
         missed = np.count_nonzero(~is_sound | (one_s > contest.period_s))
-        print(f"{name:26}{p50:8.0f}{p99:8.0f}{longest:8.0f}{missed:8}")
-    rounds_s = times_s.reshape(2, -1, ROUND)
+        print(f"{name:34}{p50:8.0f}{p99:8.0f}{longest:8.0f}{missed:8}")
+    rounds = ticks // ROUND
     plain = np.arange(ROUND) % (STATUS_EVERY // 2) != 0
-    for name, chosen in (("all ticks", slice(None)), ("goals and positions", plain)):
-        p50, p99 = _ratios(rounds_s[:, :, chosen])
-        print(f"{'ratio, ' + name:26}{p50:8.2f}{p99:8.2f}   (median of {ticks // ROUND} rounds, goal 1.00)")
+    ours_s, theirs_s, their_bytes_s = (each.reshape(rounds, ROUND) for each in (*times_s, bytes_s))
+    for name, theirs, chosen in (
+        ("all ticks", theirs_s, slice(None)),
+        ("goals and positions", theirs_s, plain),
+        ("all ticks, theirs no numbers", their_bytes_s, slice(None)),
+    ):
+        p50, p99 = _ratios(ours_s[:, chosen], theirs[:, chosen])
+        print(f"{'ratio, ' + name:34}{p50:8.2f}{p99:8.2f}   (median of {rounds} rounds, goal 1.00)")
 
 
 def print_wire(size: int, baud_rate: int) -> None:
     """Print how long the bytes of a tick take on the wire alone."""
-    print(f"{'wire alone':26}{size * 10 / baud_rate * 1e6:8.0f}   ({size} bytes)")
+    print(f"{'wire alone':34}{size * 10 / baud_rate * 1e6:8.0f}   ({size} bytes)")
 
 
-def _ratios(rounds_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ours to theirs at p50 and p99, in the median of rounds, for times (2, rounds, ticks)."""
-    ours, theirs = np.quantile(rounds_s, [0.5, 0.99], axis=2).swapaxes(0, 1)
+def _ratios(ours_s: NDArray[np.float64], theirs_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ours to theirs at p50 and p99, in the median of rounds, for times (rounds, ticks)."""
+    ours, theirs = (np.quantile(each, [0.5, 0.99], axis=1) for each in (ours_s, theirs_s))
     ratios: NDArray[np.float64] = np.median(ours / theirs, axis=1)
     return ratios
 
@@ -204,27 +222,32 @@ def _emulate(contest: Contest, connection: Connection, wire: socket.socket) -> N
 
 def _play(
     contest: Contest, wires: dict[str, socket.socket], ticks: int
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the times of ticks in s and whether they were sound, both (2, ticks): ours, then theirs."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return how long ticks took, those of the SDK without their numbers, and whether they were sound.
+
+    Returns in s and as bool: (2, ticks), ours first; (ticks,); (2, ticks).
+    """
     serial.Serial, SocketSerial.wires = SocketSerial, wires
     period_s = contest.period_s
     sides = [make(name) for make, name in zip(contest.make_sides, contest.names, strict=True)]
     realtime.prepare(PRIORITY, None, lock_memory=True)
-    times_s, sound = np.zeros((2, ticks)), np.zeros((2, ticks), bool)
+    bytes_s, times_s, sound = np.zeros((2, ticks)), np.zeros((2, ticks)), np.zeros((2, ticks), bool)
     due_s = time.monotonic() + period_s
     for slot in range(2 * ticks):
         tick, second = divmod(slot, 2)
-        which = (tick + second) % 2
+        which = (tick + tick // STATUS_EVERY + second) % 2  # either is first in any of ten turns
         time.sleep(max(0.0, due_s - time.monotonic()))
         sides[which].prepare(0.5 * math.sin(tick * period_s))
         begun_s = time.monotonic()
         sides[which].tick(tick % STATUS_EVERY)
+        answered_s = time.monotonic()
+        sides[which].read()
         ended_s = time.monotonic()
         sound[which, tick] = sides[which].was_sound()
-        times_s[which, tick] = ended_s - begun_s
+        bytes_s[which, tick], times_s[which, tick] = answered_s - begun_s, ended_s - begun_s
         due_s += period_s * math.ceil(
             (ended_s - due_s) / period_s
         )  # who is late does not make the other late
     for side in sides:
         side.close()
-    return times_s, sound
+    return times_s, bytes_s[1], sound
