@@ -223,7 +223,7 @@ export const fleet = signal(false);
 /** Whether what is shown is what is: neither the daemon nor, where the robots are beyond it, the broker is lost. */
 export const heard = computed(() => link.value === "connected" && !(fleet.value && daemon.value?.broker === "lost"));
 export const robots: Signal<Robot[]> = signal([]);
-export const notices = signal<{ number: number; text: string; grave: boolean; stays: boolean }[]>([]);
+export const notices = signal<{ number: number; text: string; grave: boolean; stays: boolean; about?: string | undefined }[]>([]);
 export const locked = stored<boolean>("locked", false);
 export const degrees = stored<boolean>("degrees", false);
 export const theme = stored<"auto" | "light" | "dark">("theme", "auto");
@@ -231,12 +231,13 @@ export const theme = stored<"auto" | "light" | "dark">("theme", "auto");
 let noticed = 0;
 let instance = "";
 
-/** Show a text for a while, a grave one for longer: above those before, and below what stays. */
-export function notify(text: string, grave = true): void {
+/** Show a text for a while, a grave one for longer: above those before, below what stays, and in place of what was said about the same. */
+export function notify(text: string, grave = true, about?: string): void {
   const number = ++noticed;
+  if (about !== undefined) settle(about);
   const before = notices.peek();
   const newest = before.filter((one) => !one.stays && one.text !== text).slice(0, 3);
-  notices.value = [...before.filter((one) => one.stays), { number, text, grave, stays: false }, ...newest];
+  notices.value = [...before.filter((one) => one.stays), { number, text, grave, stays: false, about }, ...newest];
   setTimeout(() => dismiss(number), grave ? 20_000 : 4000);
 }
 
@@ -249,6 +250,11 @@ function notifyNotReached({ name }: Robot, why: string): void {
   notReached = { number: ++noticed, names };
   const text = `The stop did not reach ${[...names].join(", ")}. Use ${names.size > 1 ? "their own switches" : "its own switch"}. ${why}`;
   notices.value = [{ number: noticed, text, grave: true, stays: true }, ...others];
+}
+
+/** What was said about it holds no more. */
+function settle(about: string): void {
+  notices.value = notices.peek().filter((one) => one.about !== about);
 }
 
 export function dismiss(number: number): void {
@@ -289,16 +295,17 @@ export const connection = new Connection({
 /** Send a request; what is refused is shown. */
 export async function command(robot: Robot, verb: string, body: object = {}): Promise<Answer> {
   robot.pending.value = new Set([...robot.pending.peek(), verb]);
-  const slow = setTimeout(() => STOP_VERBS.has(verb) || notify(`${robot.name}: ${verb}: no answer yet`, false), SLOW_MS);
+  const about = `${robot.name}/${verb}`;
+  const slow = setTimeout(() => STOP_VERBS.has(verb) || notify(`${robot.name}: ${verb}: no answer yet`, false, about), SLOW_MS);
   const answer = await (FREE_VERBS.has(verb) ? connection.ask(robot.name, verb, body) : askInControl(robot, verb, body));
   clearTimeout(slow);
   robot.pending.value = new Set([...robot.pending.peek()].filter((one) => one !== verb));
   if (answer.status === "error") {
     const text = answer.error ?? `${verb}: refused`;
     if (STOP_VERBS.has(verb)) notifyNotReached(robot, text);
-    else notify(text);
+    else notify(text, true, about);
     robot.add("refused", text, true);
-  }
+  } else settle(about);
   return answer;
 }
 

@@ -1,6 +1,7 @@
 /** Teaching: from the warning that the arm may drop to a motion that can be played. */
 
 import { useSignal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { small } from "./appearance";
@@ -178,8 +179,8 @@ function Movement({ robot, durationS }: { robot: Robot; durationS: number }) {
       {durationS > 0 && <TrailPlot lesson={lesson} durationS={durationS} />}
       <label class="check"><input type="checkbox" checked={lesson.trims.value} onChange={(event) => change(lesson, () => (lesson.trims.value = event.currentTarget.checked))} /> without what stands still at both ends</label>
       <div class="fields">
-        {units.has("rad") && <label>Smoothed within <input type="number" aria-label="Smoothed within, of joints that turn" min={0.0001} max={60} step="any" value={short(factorOf("rad") * lesson.smoothRad.value)} onChange={(event) => change(lesson, () => (lesson.smoothRad.value = within(Number(event.currentTarget.value) / factorOf("rad"), 1e-6, 1)))} /> {nameOf("rad")}</label>}
-        {units.has("m") && <label>Smoothed within <input type="number" aria-label="Smoothed within, of joints that slide" min={0.00001} max={1} step="any" value={short(lesson.smoothM.value)} onChange={(event) => change(lesson, () => (lesson.smoothM.value = within(Number(event.currentTarget.value), 1e-7, 1)))} /> m</label>}
+        {units.has("rad") && <label>Smoothed within <Amount lesson={lesson} of={lesson.smoothRad} bounds={[1e-6, 1]} factor={factorOf("rad")} aria-label="Smoothed within, of joints that turn" /> {nameOf("rad")}</label>}
+        {units.has("m") && <label>Smoothed within <Amount lesson={lesson} of={lesson.smoothM} bounds={[1e-7, 1]} aria-label="Smoothed within, of joints that slide" /> m</label>}
       </div>
     </>
   );
@@ -197,14 +198,20 @@ function FromPoses({ robot }: { robot: Robot }) {
             <option value="through">go through</option>
           </select>
         </label>
-        <label>Speed <input type="number" min={1} max={100} step={1} value={short(100 * lesson.speed.value)} onChange={(event) => change(lesson, () => (lesson.speed.value = within(Number(event.currentTarget.value) / 100, 0.01, 1)))} /> % of the limits</label>
+        <label>Speed <Amount lesson={lesson} of={lesson.speed} bounds={[0.01, 1]} factor={100} /> % of the limits</label>
       </div>
     </>
   );
 }
 
-function within(value: number, least: number, most: number): number {
-  return Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : least;
+/** A number within bounds, shown times a factor; what is typed and is none changes nothing. */
+function Amount({ lesson, of, bounds: [least, most], factor = 1, ...attributes }: { lesson: Lesson; of: Signal<number>; bounds: [number, number]; factor?: number; "aria-label"?: string }) {
+  const take = (event: { currentTarget: HTMLInputElement }) => {
+    const typed = event.currentTarget.valueAsNumber / factor;
+    if (Number.isFinite(typed)) change(lesson, () => (of.value = Math.min(most, Math.max(least, typed))));
+    event.currentTarget.value = short(factor * of.peek());
+  };
+  return <input type="number" {...attributes} min={short(factor * least)} max={short(factor * most)} step="any" value={short(factor * of.value)} onChange={take} />;
 }
 
 function short(value: number): string {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { asked, endBrowser, settle, startBrowser } from "./browser";
 
 startBrowser();
-const { Robot, command, notices, notify } = await import("../src/store");
+const { Robot, command, connection, notices, notify } = await import("../src/store");
 endBrowser();
 
 const MOTIONS = { motions: ["wave", "nod"].map((name) => ({ name, ok: true })) };
@@ -78,4 +78,21 @@ test("robots that a stop does not reach are named in one notice, above later one
   }
   for (const text of ["0", "1", "2", "2", "3", "4", "4"]) notify(text);
   assert.deepEqual(notices.value.map(({ text }) => text), ["The stop did not reach left, right. Use their own switches. stop: the daemon cannot be reached", "4", "3", "2", "1"]);
+});
+
+test("a refusal stands until the same is asked again and answered otherwise", async ({ mock }) => {
+  const [left, right] = [new Robot("left"), new Robot("right")];
+  notices.value = [];
+  const ask = async (robot: typeof left, verb: string, error: string | null): Promise<void> => {
+    mock.method(connection, "ask", async () => (error === null ? { status: "ok", data: {} } : { status: "error", error }));
+    await command(robot, verb);
+  };
+  const texts = () => notices.value.map(({ text }) => text);
+  await ask(left, "teach/save", "left: no name");
+  await ask(right, "teach/save", "right: no name");
+  await ask(left, "teach/pose", "left: no pose");
+  await ask(left, "teach/save", "left: nothing was moved");
+  assert.deepEqual(texts(), ["left: nothing was moved", "left: no pose", "right: no name"]);
+  await ask(left, "teach/save", null);
+  assert.deepEqual(texts(), ["left: no pose", "right: no name"]);
 });

@@ -165,6 +165,18 @@ async def test_what_ends_it_is_told(rig: TeachRig) -> None:
             await desk.page.keyboard.press("Escape")
             await desk.until_state("idle")
             await desk.until(f"{HELD} === 'Stopped on request; the robot holds.'")
+        with part("a number that is none changes nothing"):
+            bound = desk.page.locator("[aria-label='Smoothed within, of joints that turn']")
+            for typed, taken in (("", "0.005"), ("-1", "0.000001"), ("", "0.000001"), ("0.004", "0.004")):
+                await bound.fill(typed)
+                await bound.press("Tab")
+                assert await bound.input_value() == taken
+        with part("what is refused stands until the next answer"):
+            for name, refusal in (("../a", "is no name for a motion"), ("a", "nothing was moved")):
+                await desk.page.fill("[aria-label='Name of the motion']", name)
+                await desk.page.click(".save button:text('Check')")
+                await desk.until_says(refusal)
+            assert "is no name for a motion" not in await desk.page.inner_text(".notices")
 
 
 async def test_actuators_carry_the_arm_where_that_is_asked_for(rig: TeachRig) -> None:
