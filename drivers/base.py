@@ -497,7 +497,8 @@ class Driver(ABC):
         ------
         DriverError
             If one of them holds, so that it would drop, or does not answer; in the first case none is
-            restarted.
+            restarted. One whose error lets the driver not open cannot be released otherwise, and is restarted
+            although it drops.
         """
         self.refuse_reboot(actuators)
 

@@ -120,8 +120,8 @@ class FeetechDriver(SerialDriver):
 
         A servo that restarts locks its lasting settings, which shows that it did.
 
-        Raises DriverError if one of them holds, so that it would drop (then none is restarted), does not
-        answer, or has firmware that does not know the instruction.
+        Raises DriverError if one of them holds, so that it would drop, unless it does not know where it is
+        (then none is restarted), does not answer, or has firmware that does not know the instruction.
         """
         places = self._places_of(actuators)
         with reached(places, self.options, self._buses, self._open_line, self.family) as bus_of:

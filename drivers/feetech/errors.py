@@ -26,7 +26,10 @@ _OFF = "it has switched its torque off and ignores goals"
 _MEANINGS: Mapping[int, tuple[str, str]] = {
     ANGLE_SENSOR: (
         "it does not know where it is",
-        "support the robot, and switch its power off and on; if that does not help, replace the servo",
+        (
+            "support the robot, as the joint goes limp, then `motiond reboot ROBOT {0}`; "
+            "if that does not help, replace the servo"
+        ),
     ),
     CURRENT: (_OFF, "look for what blocks it, then `motiond clear ROBOT {0}`"),
     OVERLOAD: (

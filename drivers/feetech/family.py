@@ -17,4 +17,5 @@ FEETECH = Family(
     shutdown_register="unloading_condition",
     meaning=meaning,
     fatal=ANGLE_SENSOR,
+    clears=True,
 )

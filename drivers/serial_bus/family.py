@@ -23,7 +23,7 @@ class Family:
     known models by number. `error_register`, `errors`: the register that says what is wrong, and its bits in
     words. `shutdown_register`: the errors at which a servo switches its torque off. `meaning`: returns what
     some errors mean for a servo, and what helps. `fatal`: errors with which no servo is driven, whatever that
-    register says.
+    register says. `clears`: whether errors that servos keep are cleared without a restart.
     """
 
     driver: str
@@ -35,6 +35,7 @@ class Family:
     shutdown_register: str
     meaning: Callable[[Servo, int], tuple[str, str]]
     fatal: int = 0
+    clears: bool = False
 
     @property
     def where(self) -> str:

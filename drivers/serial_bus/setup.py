@@ -313,6 +313,7 @@ def restart(places: Sequence[Place], bus_of: Mapping[int, Bus], family: Family) 
     """Restart servos, and wait until they answer again. `bus_of`: as of `reached`.
 
     Raises DriverError if a servo holds, so that it would drop (then none is restarted), or does not answer.
+    One with an error that lets no driver open is restarted all the same: there is no other way to release it.
     """
     refuse_held_places(places, bus_of, family)
     for place in places:
@@ -335,17 +336,24 @@ def wait_for_boot(places: Sequence[Place], bus_of: Mapping[int, Bus]) -> None:
 
 
 def _hindrance(place: Place, bus: Bus, family: Family) -> DriverError | None:
-    """Return why a servo is not to be restarted."""
+    """Return why a servo is not to be restarted; with an error that lets no driver open, it may always be."""
     found = bus.ping(place.servo_id)
     if found is None:
         return _silent(place, bus)
     model = family.models().get(found.model_number)
     if model is None:
         return None
-    torque = model.table["torque_enable"]
-    if not torque.decode(bus.read(place.servo_id, torque.address, torque.size), torque.address):
+
+    def value(register: str) -> int:
+        item = model.table[register]
+        return item.decode(bus.read(place.servo_id, item.address, item.size), item.address)
+
+    errors = value(family.error_register)
+    if not value("torque_enable") or errors & family.fatal:
         return None
     hint = "support it, reset and disable the robot, then restart it"
+    if family.clears and errors & value(family.shutdown_register):
+        hint = f"`motiond clear ROBOT {place.actuator}` ends its error while it holds"
     return DriverError(place.where(bus), "its torque is on", "a restart would let it drop", hint)
 
 

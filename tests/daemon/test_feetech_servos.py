@@ -10,7 +10,7 @@ import pytest
 
 from motiond.drivers import registry as drivers
 from motiond.drivers.feetech.emulator.chain import EmulatedChain
-from motiond.drivers.feetech.errors import CURRENT, OVERLOAD
+from motiond.drivers.feetech.errors import ANGLE_SENSOR, CURRENT, OVERLOAD
 from motiond.drivers.testing.rig import Clock
 from tests.daemon.rig import JOINTS, Rig, ask, refused, sweep, write_seq
 from tests.drivers.feetech.bench import servo
@@ -179,6 +179,32 @@ async def restarted(rig: Rig, registry: RobotRegistry, elbow: EmulatedServo) -> 
         "the actuators are back; torque is on in 1 of 2 actuators (shoulder), as it was left, "
         "and off in elbow; enable the robot to hold it, or disable it to release it"
     )
+
+
+@pytest.mark.parametrize("state", ["fault", "offline"])
+async def test_a_servo_that_does_not_know_where_it_is_is_restarted_while_the_others_hold(
+    rig: Rig, chain: EmulatedChain, state: str
+) -> None:
+    shoulder, elbow = chain.servos
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        elbow.fail(ANGLE_SENSOR)
+        fault = await rig.until_state("fault")
+        assert fault["message"].endswith(
+            "it does not know where it is; support the robot, as the joint goes limp, "
+            "then `motiond reboot ROBOT elbow`; if that does not help, replace the servo"
+        )
+        if state == "offline":
+            assert (await refused(registry, "reset"))[0] == "OFFLINE"
+        assert elbow.torque
+        answer = await ask(registry, "servo/reboot", servos=["elbow"])
+        if state == "fault":
+            assert answer["message"] == "elbow: restarted on request; reset the robot to go on"
+            assert await ask(registry, "reset") == {"state": "idle"}
+        await rig.until("state", lambda data: data["loose"] == ["elbow"], rig.place_of(fault))
+        assert (shoulder.torque, elbow.torque, elbow.error_byte) == (True, False, 0)
+        assert await plays(rig, registry)
 
 
 async def test_an_emergency_stop_stays_latched_over_a_loss_and_its_reset_drops_nothing(

@@ -442,7 +442,7 @@ def test_a_port_that_is_gone_is_reported_and_taken_again_without_a_jerk(bench: B
 OFF = "it has switched its torque off and ignores goals"
 BORE = "it bore too much for too long; it keeps little of its torque and follows no goal"
 LOST = "it does not know where it is"
-SUPPORT = "support the robot, and switch its power off and on"
+SUPPORT = "support the robot, as the joint goes limp"
 THEN = "then reset and enable the robot"
 
 
@@ -458,7 +458,10 @@ THEN = "then reset and enable the robot"
         (0x08, f"overcurrent; {OFF}; look for what blocks it, then `motiond clear ROBOT shoulder`"),
         (
             0x02,
-            f"an angle sensor error; {LOST}; {SUPPORT}; if that does not help, replace the servo",
+            (
+                f"an angle sensor error; {LOST}; {SUPPORT}, then `motiond reboot ROBOT shoulder`; "
+                "if that does not help, replace the servo"
+            ),
         ),
         (0x24, "overheating and overload; it bore too much"),
     ],
@@ -600,6 +603,39 @@ def test_a_restart_ends_what_a_servo_keeps_and_one_that_holds_is_refused(bench: 
     assert bench.servos[1].error_byte == 0
     bench.driver.enable()
     bench.play([0, 0, 0], ticks=5)
+
+
+@pytest.mark.parametrize("opens", [True, False])
+def test_a_servo_that_does_not_know_where_it_is_is_restarted_although_it_holds(
+    bench: Bench, *, opens: bool
+) -> None:
+    """The driver does not open for it, so that there is no other way to release it."""
+    bench.hold()
+    one = bench.servos[1]
+    one.fail(0x02)
+    message_of(DriverError, bench.read)
+    if not opens:
+        bench.driver.close()
+    assert one.torque
+    bench.driver.reboot(["shoulder"])
+    assert (one.error_byte, one.torque) == (0, False)
+    bench.driver.close()
+    bench.driver.open()
+    assert bench.read().torque.tolist() == [1.0, 0.0, 1.0]
+
+
+def test_a_servo_that_keeps_an_overload_holds_and_is_cleared_in_place_of_a_restart(bench: Bench) -> None:
+    bench.hold()
+    bench.servos[1].fail(0x20)
+    message_of(DriverError, bench.read)
+    for _ in range(2):
+        assert message_of(DriverError, bench.driver.reboot, ["shoulder"]) == (
+            f"{bench.where(1)}: its torque is on; a restart would let it drop; "
+            "`motiond clear ROBOT shoulder` ends its error while it holds"
+        )
+        bench.driver.close()
+    bench.driver.clear(["shoulder"])
+    assert (bench.servos[1].error_byte, bench.servos[1].torque) == (0, True)
 
 
 def test_a_restart_that_did_not_happen_is_reported(bench: Bench) -> None:
