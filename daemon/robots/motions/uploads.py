@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -35,6 +36,7 @@ NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]|[ ](?=[A-Za-z0-9_-])){0,99}")
 """A blank stands alone, and in front of no suffix: names that look the same are the same."""
 MOST_FILES = 1_000
 LONGEST_REASON = 3_500
+IS_FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 class Uploads:
@@ -202,7 +204,8 @@ class Uploads:
             yield
         except OSError as error:
             problem, reason = f"{folder} cannot be written to", (error.strerror or str(error)).lower()
-            raise RequestError("DISK_TROUBLE", self._robot, problem, reason, "check it") from error
+            hint = "make room on that disk" if error.errno in IS_FULL else "check it"
+            raise RequestError("DISK_TROUBLE", self._robot, problem, reason, hint) from error
 
 
 def _is_regular(path: Path) -> bool:

@@ -151,6 +151,8 @@ class Saving:
         try:
             dump_motion(motion, path)
         except FormatError as error:
+            if isinstance(error.__cause__, OSError):
+                raise error.__cause__ from error  # of the folder, not of where it is written first
             raise RequestError.of("DISK_TROUBLE", f"{self._robot}: {error}") from error
 
     def _answer(self, taught: Taught, file: str) -> SaveTaughtAnswer:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -336,6 +338,23 @@ async def test_a_folder_that_is_not_there_is_made_where_its_own_is_there(hand: H
         "DISK_TROUBLE",
         f"arm: {hand.folder} cannot be written to; file exists; check it",
     )
+
+
+async def test_where_the_disk_is_full_it_can_be_saved_again_once_there_is_room(
+    hand: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    await hand.waves()
+    monkeypatch.setattr(os, "fsync", full)
+    assert await hand.refused("teach/save", name="wave") == (
+        "DISK_TROUBLE",
+        f"arm: {hand.folder} cannot be written to; no space left on device; make room on that disk",
+    )
+    assert [*hand.folder.iterdir()] == []
+    monkeypatch.undo()
+    assert (await hand.ask("teach/save", name="wave"))["saved"]
 
 
 async def test_without_a_folder_for_it_nothing_is_saved_and_the_refusal_says_how(rig: Rig) -> None:
