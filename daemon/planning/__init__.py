@@ -19,7 +19,7 @@
 """
 
 from .approach import ApproachError, farthest, plan_approach
-from .blend import NO_LONGER, Blend, BlendError, Overlap, longer_blend, overlap_of, plan_blend
+from .blend import NO_LONGER, Blend, BlendError, Overlap, Pace, longer_blend, overlap_of, plan_blend
 from .checks import (
     Meanwhile,
     PlanCheck,
@@ -72,6 +72,7 @@ __all__ = [
     "MotionLibrary",
     "MotionReader",
     "Overlap",
+    "Pace",
     "Plan",
     "PlanCheck",
     "PlanError",

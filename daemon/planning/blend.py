@@ -9,14 +9,14 @@ For some rows both overlap, and each joint goes over from the one to the other b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..joints import joint_bounds, with_rounding
-from ..trajectory import Track
+from ..trajectory import Track, slowing
 from .curve import peak_accelerations, peak_positions, peak_speeds, slopes_of
 from .speed_limits import FASTEST, clock_acceleration
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 AROUND = 3
 """So many rows beside a cross-fade bend with it."""
+RAMPS_TRIED = 4
+"""So often it is looked where the clock slows down: the rows there make its ramp, and that their number."""
 TRIED = 40
 """So many lengths are looked at to find those that would do."""
 LONGEST_S = 10.0
@@ -110,6 +112,8 @@ class Blend:
     - `clock_acceleration`: in 1/s: how fast the clock's rate may change on it, up to the speed that it was
       planned for
     - `turned`: as of `Overlap`
+    - `behind`: rows of the second motion on which the clock may still be as fast as on the blend; None where
+      there are none
     """
 
     positions: Floats
@@ -120,6 +124,7 @@ class Blend:
     max_speed: float
     clock_acceleration: float
     turned: Floats
+    behind: Track | None = None
 
     @property
     def steps(self) -> int:
@@ -144,17 +149,34 @@ class Blend:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a blend is played.
+
+    - `speed`: at most, from its beginning on
+    - `then`: the speed of the second motion, to which the clock slows down on the blend and behind it
+    - `clock_acceleration`: in 1/s: how fast its rate may change on the second motion
+    """
+
+    speed: float = 1.0
+    then: float = 1.0
+    clock_acceleration: float = np.inf
+
+
+STEADY = Pace()
+
+
 def plan_blend(
-    overlap: Overlap, blend_s: float, joint_map: JointMap, settings: RobotSettings, *, speed: float = 1.0
+    overlap: Overlap, blend_s: float, joint_map: JointMap, settings: RobotSettings, pace: Pace = STEADY
 ) -> Blend:
-    """Let two motions overlap by so much of their time, at up to `speed`.
+    """Let two motions overlap by so much of their time.
 
     A joint without an acceleration limit may be asked for as much as either motion asks it for on the rows
     around, or an approach.
 
     Raises BlendError with the joint and the limit, and the blends that would do.
     """
-    steps, planner = max(1, round(blend_s * overlap.rate_hz)), _Planner(overlap, joint_map, settings, speed)
+    steps, planner = max(1, round(blend_s * overlap.rate_hz)), _Planner(overlap, joint_map, settings, pace)
     if overlap.most < 1:
         reason = "each motion needs three rows or more"
         raise BlendError(f"{overlap.name}: there is nothing to blend; {reason}; leave blend_s out")
@@ -177,8 +199,8 @@ def longer_blend(
     blend: Blend,
     joint_map: JointMap,
     settings: RobotSettings,
+    pace: Pace = STEADY,
     *,
-    speed: float = 1.0,
     allows: Callable[[Blend], bool],
 ) -> Blend | None:
     """Return the shortest blend of those tried that is longer than another, keeps the limits, and is allowed.
@@ -189,7 +211,7 @@ def longer_blend(
     most = min(overlap.most, round(LONGEST_S * overlap.rate_hz))
     if most <= blend.steps:
         return None
-    planner = _Planner(overlap, joint_map, settings, speed)
+    planner = _Planner(overlap, joint_map, settings, pace)
 
     def found(steps: int) -> Blend | None:
         one = None if planner.problem(steps) else planner.blend(steps)
@@ -208,8 +230,9 @@ def longer_blend(
 
 
 class _Planner:
-    def __init__(self, overlap: Overlap, joint_map: JointMap, settings: RobotSettings, speed: float) -> None:
-        self._overlap, self._joint_map, self._speed = overlap, joint_map, speed
+    def __init__(self, overlap: Overlap, joint_map: JointMap, settings: RobotSettings, pace: Pace) -> None:
+        self._overlap, self._joint_map, self._pace = overlap, joint_map, pace
+        self._speed = pace.speed
         self._stop_s = settings.stop_duration_s
         limits, driven = joint_map.limits, overlap.driven
         asked = joint_bounds(joint_map, settings).acceleration
@@ -249,18 +272,24 @@ class _Planner:
     def _curve(self, rows: Floats) -> Floats:
         return slopes_of(rows, self._overlap.rate_hz, self._overlap.interpolation)
 
-    def _peaks(self, rows: Floats) -> tuple[Floats, Floats]:
-        """Return the highest speed and acceleration on inner rows, and from each to the next, (joints,)."""
+    def _peaks(self, rows: Floats, rates: Floats | float = 1.0) -> tuple[Floats, Floats]:
+        """Return the highest speed and acceleration on inner rows, and from each to the next, (joints,).
+
+        `rates`: at which speed each inner row is played, shape (rows - 2, 1).
+        """
         rate_hz, slopes = self._overlap.rate_hz, self._curve(rows)
         changes = peak_accelerations(rows, slopes, rate_hz, self._overlap.interpolation)[1:-1]
-        return peak_speeds(rows, slopes, rate_hz).max(axis=0), changes.max(axis=0)
+        speeds = peak_speeds(rows, slopes, rate_hz)
+        speeds[1:] *= rates  # the rate falls: from each row on it is at most that of the row
+        speeds[0] *= np.max(rates)
+        return speeds.max(axis=0), (changes * np.square(rates)).max(axis=0)
 
-    def _fastest(self, rows: Floats) -> tuple[float, int, int]:
+    def _fastest(self, peaks: tuple[Floats, Floats]) -> tuple[float, int, int]:
         """Return the highest speed within the limits, the joint that sets it, and the number of the kind."""
         with np.errstate(divide="ignore", over="ignore"):
             velocity, acceleration = (
-                with_rounding(limits) / np.maximum(peaks, np.finfo(float).tiny)
-                for limits, peaks in zip(self._limits, self._peaks(rows), strict=True)
+                with_rounding(limits) / np.maximum(one, np.finfo(float).tiny)
+                for limits, one in zip(self._limits, peaks, strict=True)
             )
         ratios = np.stack((velocity, np.sqrt(acceleration)))
         kind, joint = np.unravel_index(int(ratios.argmin()), ratios.shape)
@@ -269,19 +298,81 @@ class _Planner:
     def problem(self, steps: int) -> str:
         """Return which limit a cross-fade would break at that speed, for messages; '' where none."""
         rows, _ = self._rows(steps)
-        joints, units = self._joint_map.joints, self._joint_map.units
         if outside := self._outside(rows):
             return outside
-        fastest, joint, kind = self._fastest(rows)
-        if fastest >= self._speed:
+        return self._too_fast(self._peaks(rows), self._speed) or self._too_fast_behind(steps)
+
+    def _too_fast_behind(self, steps: int) -> str:
+        """Return which limit the second motion would break while the clock slows down, as `problem`."""
+        pace = self._pace
+        if pace.then >= pace.speed:
             return ""
-        value = self._peaks(rows)[kind][joint] * self._speed ** (kind + 1)
+        _, first, rates = self._clock(steps)
+        if not rates.size:
+            return ""
+        rows = self._overlap.after[first - 1 : first + len(rates) + 1]
+        speeds, changes = self._peaks(rows, rates[:, None])
+        changes[np.isinf(self._joint_map.limits.acceleration)] = (
+            0.0  # as for any motion that is played faster
+        )
+        when = f" behind it, where it may still slow down from speed {pace.speed:g} to {pace.then:g}"
+        return self._too_fast((speeds, changes), 1.0, when)
+
+    def _clock(self, steps: int) -> tuple[float, int, Floats]:
+        """Return how fast the clock's rate may change, in 1/s, and where it may still slow down.
+
+        That is on which row of the second motion first, and its rate at most on that and those behind it,
+        shape (rows,); all rows at the full rate where it would take the whole pass.
+        """
+        pace, after, rate_hz = self._pace, self._overlap.after, self._overlap.rate_hz
+        ramp, rates = self._ramp(steps), np.empty(0)
+        if pace.then >= pace.speed:
+            return ramp, steps, rates
+        for _ in range(RAMPS_TRIED):
+            places, falling = slowing(pace.speed, pace.then, min(ramp, pace.clock_acceleration) / rate_hz)
+            if places[-1] >= len(after) - 1:
+                break
+            rates = np.interp(np.arange(steps, int(places[-1]) + 1), places, falling)
+            gentler = self._ramp(steps, rates)
+            if gentler >= ramp:
+                return ramp, steps, rates
+            ramp = gentler
+        return ramp, 1, np.full(len(after) - 2, pace.speed)
+
+    def _ramp(self, steps: int, rates: Floats | None = None) -> float:
+        """Return how fast the clock's rate may change on a cross-fade, in 1/s.
+
+        `rates`: up to which rate it comes on the last row of that and on those behind it, shape (rows,).
+        """
+        overlap, (rows, begin) = self._overlap, self._rows(steps)
+        speeds = np.full(len(rows), max(1.0, self._speed))
+        if rates is not None:
+            rows = np.concatenate((rows[: begin + steps], overlap.after[steps : steps + len(rates)]))
+            speeds = np.append(speeds[: begin + steps], np.maximum(1.0, rates))
+        ramp, _ = clock_acceleration(
+            rows,
+            self._curve(rows),
+            overlap.rate_hz,
+            self._joint_map,
+            self._stop_s,
+            speed=speeds[:, None],
+            interpolation=overlap.interpolation,
+            rests=False,
+        )
+        return ramp
+
+    def _too_fast(self, peaks: tuple[Floats, Floats], speed: float, when: str = "") -> str:
+        joints, units = self._joint_map.joints, self._joint_map.units
+        fastest, joint, kind = self._fastest(peaks)
+        if fastest >= speed:
+            return ""
+        value = peaks[kind][joint] * speed ** (kind + 1)
         limit, unit = self._limits[kind][joint], units[joint] + ("/s", "/s²")[kind]
         does = ("moves", "accelerates")[kind]
         most = f"its {KINDS[kind]} limit is {limit:.4g} {unit}"
         if kind and np.isinf(self._joint_map.limits.acceleration[joint]):
             most = f"without a limit it gets at most {limit:.4g} {unit}, as by the motions or an approach"
-        return f"{does} joint '{joints[joint]}' at {value:.4g} {unit}; {most}"
+        return f"{does} joint '{joints[joint]}' at {value:.4g} {unit}{when}; {most}"
 
     def _outside(self, rows: Floats) -> str:
         lowest = highest = rows
@@ -303,25 +394,21 @@ class _Planner:
         rows, begin = self._rows(steps)
         slopes = self._curve(rows)
         fade = slice(begin, begin + steps + 1)
-        ramp, _ = clock_acceleration(
-            rows,
-            slopes,
-            overlap.rate_hz,
-            self._joint_map,
-            self._stop_s,
-            speed=max(1.0, self._speed),
-            interpolation=overlap.interpolation,
-        )
-        return Blend(
+        ramp, first, rates = self._clock(steps)
+        blend = Blend(
             np.ascontiguousarray(rows[fade]),
             np.ascontiguousarray(slopes[fade]),
             overlap.driven,
             overlap.rate_hz,
             overlap.interpolation,
-            self._fastest(rows)[0],
+            self._fastest(self._peaks(rows))[0],
             ramp,
             overlap.turned,
         )
+        if rates.size < 2:
+            return blend
+        behind = overlap.after[first : first + len(rates)]
+        return replace(blend, behind=replace(blend.track, positions=behind, velocities=self._curve(behind)))
 
     def lengths_beside(self, steps: int) -> tuple[int, int] | None:
         """Return the shortest and the longest cross-fade, in steps, of those nearest to one that would do."""

@@ -61,8 +61,9 @@ def clock_acceleration(
     joint_map: JointMap,
     stop_duration_s: float,
     *,
-    speed: float = 1.0,
+    speed: float | Floats = 1.0,
     interpolation: Interpolation = "cubic",
+    rests: bool = True,
 ) -> tuple[float, tuple[str, ...]]:
     """Return the steepest ramp of the clock's rate r that no acceleration limit forbids, and doubts about it.
 
@@ -71,6 +72,8 @@ def clock_acceleration(
     comes first.
 
     - `positions`, `velocities` (ndarray, shape (ticks, joints)): setpoints at `rate_hz`
+    - `speed` (float, or ndarray of shape (ticks, 1)): of all, or of each
+    - `rests`: whether they begin and end at rest; otherwise what the first and the last ask for is not known
 
     Returns the ramp in 1/s, at most that which stops from rate 1 in `stop_duration_s` (`ramp.plan_ramp`), and
     as a warning the joint whose limit such a ramp may pass; () where there is none.
@@ -82,6 +85,8 @@ def clock_acceleration(
         return wanted, ()
     moving = positions[:, limited], velocities[:, limited]
     own = peak_accelerations(*moving, rate_hz, interpolation) * speed**2
+    if not rests:
+        own[[0, -1]] = 0.0
     spare = joint_map.limits.acceleration[limited] - own
     ramps = _ratio(spare, np.abs(moving[1])).min(axis=0)
     tightest = int(ramps.argmin())

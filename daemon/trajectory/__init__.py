@@ -22,7 +22,7 @@ from .fade import FASTEST, SHARPEST, FadeAway
 from .followers import of_all
 from .handover import Bounds, Motion, plan_handover
 from .online import OnlineGenerator, OnlineLimits, Spline
-from .ramp import FULL_RAMP, longest_stop
+from .ramp import FULL_RAMP, longest_stop, slowing
 from .route import Leg, Passes, Route
 from .track import Track, map_shared, share
 from .transmission import Transmission
@@ -65,4 +65,5 @@ __all__ = [
     "plan_way",
     "share",
     "slack_of",
+    "slowing",
 ]

@@ -12,10 +12,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from ruckig import ControlInterface, InputParameter, Ruckig, Trajectory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from motiond.formats.arrays import Floats
 
 SHARE = 0.8
 """How much of the greatest slope ramps use; the rest is for bending those to rate 1 onto a whole row."""
@@ -115,6 +118,19 @@ def longest_stop(rate: float, max_slope: float, skipped: float = 0.0) -> float:
     """
     slowing = max((rate + 0.5) / (SHARE * max_slope), _ticks_to_shift((1.0 + skipped) * rate, max_slope))
     return slowing + 0.5 / (SHARE**2 * max_slope) + 1.0
+
+
+def slowing(rate: float, to: float, max_slope: float) -> tuple[Floats, Floats]:
+    """Return places, in rows, and up to which rate the clock may be there while it slows down.
+
+    From the first place at up to `rate` on, whatever ramp it breaks off, until it is at the rate `to`; as of
+    `plan_ramp`. Between two places the rate falls.
+    """
+    ramp = plan_ramp(0.0, rate, 0.0, to, max_slope=max_slope, not_past=rate)
+    turns = (0.5 / (SHARE**2 * max_slope) + 1.0) * rate
+    elapsed = np.append(np.arange(math.ceil(ramp.ticks)), ramp.ticks)
+    places, rates, _ = zip(*map(ramp.at, elapsed.tolist()), strict=True)
+    return np.append(0.0, turns + np.array(places)), np.append(rate, rates)
 
 
 def _turn_round(start: Segment, usual: float, not_past: float) -> tuple[tuple[Segment, ...], Segment]:

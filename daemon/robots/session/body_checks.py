@@ -102,13 +102,13 @@ class BodyChecks:
             raise RequestError.of("INVALID_MOTION", shortened("\n".join(problems), LONGEST_REASON), data)
         return warnings
 
-    def too_fast(self, stretch: Stretch, meanwhile: Meanwhile) -> str:
-        """Return why a stretch would have to be slower, where that would help; '' otherwise."""
-        return next((one.because for _, one in self.look([stretch], meanwhile) if one.slower < 1.0), "")
+    def too_fast(self, stretches: Sequence[Stretch], meanwhile: Meanwhile) -> str:
+        """Return why stretches would have to be slower, where that would help; '' otherwise."""
+        return next((one.because for _, one in self.look(stretches, meanwhile) if one.slower < 1.0), "")
 
-    def allow(self, stretch: Stretch, meanwhile: Meanwhile) -> bool:
-        """Whether nothing is found against a stretch."""
-        return not any(one.refusals or one.slower < 1.0 for _, one in self.look([stretch], meanwhile))
+    def allow(self, stretches: Sequence[Stretch], meanwhile: Meanwhile) -> bool:
+        """Whether nothing is found against stretches."""
+        return not any(one.refusals or one.slower < 1.0 for _, one in self.look(stretches, meanwhile))
 
     def refuse_speed(self, motion: str, track: Track, speed: float, meanwhile: Meanwhile) -> list[str]:
         """Refuse to play a motion's rows faster because of what is found of that; return the warnings.

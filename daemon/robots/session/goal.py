@@ -148,7 +148,9 @@ class MotionGoal(Goal):
     speed : float
         The speed that was asked for last.
     fastest : float
-        The highest that was asked for.
+        The highest at which it may be played, or what flows into it.
+    looked_at_speed : float
+        The highest at which checks of the body have looked at all its rows.
     gentlest : float
         In 1/s: the least steep ramp of the clock's rate on any of its ways.
     ways : list of Track
@@ -177,6 +179,7 @@ class MotionGoal(Goal):
 
     playback: Playback
     own: Playback = field(init=False)
+    looked_at_speed: float = field(init=False)
     at_rates: list[Playback] = field(default_factory=list)
     request: PlayRequest
     speed: float
@@ -195,7 +198,7 @@ class MotionGoal(Goal):
     turned: Floats = field(default_factory=lambda: np.zeros(1))
 
     def __post_init__(self) -> None:
-        self.own = self.playback
+        self.own, self.looked_at_speed = self.playback, max(1.0, self.speed)
 
     @property
     def motion(self) -> str:

@@ -23,6 +23,7 @@ from ...planning import (
     ApproachError,
     BlendError,
     Extent,
+    Pace,
     PlanError,
     PlaybackError,
     ToleranceError,
@@ -619,40 +620,41 @@ class GoalPlanner:
         for playback in (before.playback, goal.playback):
             self._refuse_unchecked(playback.plan)
         speed = max(before.speed, goal.speed)
+        pace = Pace(speed, goal.speed, self.clock_acceleration(goal.playback, goal.speed))
         try:
             overlap = overlap_of(
                 before.playback, goal.playback, np.array(held), self.joint_map, before.blended_rows
             )
             refuse_out_of_reach(goal.playback, before.turned_last + overlap.turned, self.joint_map)
-            blend = plan_blend(overlap, goal.blend_s, self.joint_map, self._settings, speed=speed)
+            blend = plan_blend(overlap, goal.blend_s, self.joint_map, self._settings, pace)
         except (BlendError, PlaybackError) as error:
             raise RequestError.of("INVALID_MOTION", error, error.data) from error
         self._refuse_short_rest(goal, blend, speed)
         back, warnings = self._way_back(goal, np.array(held)), list[str]()
         if self._body.are_any:
             meanwhile, hint = self._meanwhile(goal, np.array(held), playing), LONGER
-            if because := self._body.too_fast(_stretch_of(blend, speed), meanwhile):
-                longer = self._longer(goal, overlap, blend, speed, meanwhile)
+            if because := self._body.too_fast(_stretches_of(blend, speed), meanwhile):
+                longer = self._longer(goal, overlap, blend, pace, meanwhile)
                 if longer is not None:
                     by = f"from {blend.lasts_s:.3g} to {longer.lasts_s:.3g} s"
                     warnings.append(f"{goal.motion}: its blend is lengthened {by}: {because}")
                 blend, hint = longer or blend, NO_LONGER
             if speed > 1.0:
                 hint = f"lower `speed` from {speed:g}, {hint}"
-            stretches = [*stretches_of(goal, [back]), _stretch_of(blend, speed, hint)]
+            stretches = [*stretches_of(goal, [back]), *_stretches_of(blend, speed, hint)]
             warnings += self._body.refuse(goal.motion, stretches, meanwhile)
         return PlannedBlend(blend, back, warnings)
 
     def _longer(
-        self, goal: MotionGoal, overlap: Overlap, blend: Blend, speed: float, meanwhile: Meanwhile
+        self, goal: MotionGoal, overlap: Overlap, blend: Blend, pace: Pace, meanwhile: Meanwhile
     ) -> Blend | None:
         """Return a longer blend that is slow enough for what the body bears; None where none is."""
 
         def allows(one: Blend) -> bool:
-            fits = self._rows_to_rest(goal, one, speed) is None
-            return fits and self._body.allow(_stretch_of(one, speed), meanwhile)
+            fits = self._rows_to_rest(goal, one, pace.speed) is None
+            return fits and self._body.allow(_stretches_of(one, pace.speed), meanwhile)
 
-        return longer_blend(overlap, blend, self.joint_map, self._settings, speed=speed, allows=allows)
+        return longer_blend(overlap, blend, self.joint_map, self._settings, pace, allows=allows)
 
     def _refuse_short_rest(self, goal: MotionGoal, blend: Blend, speed: float) -> None:
         """Refuse a blend behind which the motion could not come to rest where it has to."""
@@ -752,12 +754,13 @@ class GoalPlanner:
         goal.ramp = max(goal.ramp, ramp)
         self._refuse_beyond_sum(goal, max(goal.speed, speed), np.array(goal.holds))
         goal.speed, goal.fastest = speed, max(goal.fastest, speed)
+        goal.looked_at_speed = max(goal.looked_at_speed, speed)
         goal.gentlest = min(goal.gentlest, ramp)
         return ramp
 
     def looks_at_speed(self, goal: MotionGoal, speed: float) -> bool:
         """Whether `refuse_speed` has anything to look at: joints that hold elsewhere than the plan knew."""
-        is_faster = speed > max(1.0, goal.speed, goal.fastest)
+        is_faster = speed > goal.looked_at_speed
         return is_faster and self._body.depend_on_speed and not goal.playback.plan.driven.all()
 
     def refuse_speed(
@@ -861,9 +864,10 @@ class GoalPlanner:
         self._tracks.close()
 
 
-def _stretch_of(blend: Blend, speed: float, hint: str = "") -> Stretch:
-    """Return what is led along in a blend, at up to a speed."""
-    return Stretch(blend.track, WAY, speed=max(1.0, speed), hint=hint)
+def _stretches_of(blend: Blend, speed: float, hint: str = "") -> list[Stretch]:
+    """Return what is led along in a blend at up to a speed, and behind it while that may still be so."""
+    parts = [(blend.track, WAY), *([(blend.behind, "behind its blend")] if blend.behind else [])]
+    return [Stretch(track, where, speed=max(1.0, speed), hint=hint) for track, where in parts]
 
 
 def _where_any(turned: Floats) -> list[float]:

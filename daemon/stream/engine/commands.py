@@ -17,6 +17,7 @@ from ...ipc.states import ACTIVE, TAKEN_OVER, ResultCode, State
 from ...trajectory import Route, WayError, map_shared
 from .displacement import joined
 from .execution import Chained, Execution, Tolerances
+from .player import TOO_LATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -422,7 +423,7 @@ class CommandHandler:
         """Let what plays flow into the next motion, or report that it does not."""
         player, play = self._player, chain.play
         blend, motion, return_track = (map_shared(fd) for fd in fds)
-        playing, reason = player.execution, "it came too late"
+        playing, reason = player.execution, TOO_LATE
         if self._layers.overlap_of_layers(blend.driven | motion.driven):
             reason = "joints of it move already"
         elif playing is not None and playing.goal_id == chain.before:

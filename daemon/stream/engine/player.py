@@ -33,6 +33,9 @@ APPROACH, WAIT, MOTION, SETTLE = Phase.APPROACH, Phase.WAIT, Phase.MOTION, Phase
 PAUSED, STOPPING, TEACHING, RETURN = State.PAUSED, State.STOPPING, State.TEACHING, Phase.RETURN
 
 
+TOO_LATE = "it came too late"
+
+
 class MarkerCursor:
     """The place up to which markers have been reported. `markers`: in rows of the plan, ascending."""
 
@@ -359,7 +362,7 @@ class Player:
         """Let what plays flow into another execution; return why that cannot be, '' where it can."""
         execution = self.execution
         if execution is None or self.state is State.STOPPING or self.phase is SETTLE:
-            return "it came too late"
+            return TOO_LATE
         if chained.execution.rate_hz != execution.rate_hz:
             return "its rows come at another rate"
         held = self.held if self._blend is None else self._blend_end(self._blend)
@@ -371,12 +374,17 @@ class Player:
         if leg is None or not execution.route.passes.end_with(self.loop - 1):
             return ""
         flowing = (leg.unshortened or leg).flowing(chained.steps)
-        ramps_past = clock.settles_at > flowing.length and clock.max_slope > self._max_slope(execution)
+        ramps_past = self._ramps_past(clock, flowing, chained, execution)
         if clock.brakes or ramps_past or clock.position + clock.fastest >= flowing.length:
             self._chained = before
-            return "it came too late"
+            return TOO_LATE
         self._relay(flowing, execution)
         return ""
+
+    def _ramps_past(self, clock: TrajectoryClock, leg: Leg, chained: Chained, execution: Execution) -> bool:
+        """Whether the clock would still change its rate on a blend, too steeply or from too high a one."""
+        too_steep, too_fast = clock.max_slope > self._max_slope(execution), clock.rate > chained.speed_limit
+        return clock.settles_at > leg.length and (too_steep or too_fast)
 
     def unchain(self, goal_id: str) -> None:
         """Let what plays end by itself again, unless it is so near its end that it could not rest there."""
@@ -456,8 +464,13 @@ class Player:
         leg = blend.leg_after(blend.turned(before))
         if self.execution is not execution:  # it stops, and never begins
             return leg
-        if self._chained is not None and execution.route.passes.end_with(0):
-            leg = leg.flowing(self._chained.steps)
+        if (chained := self._chained) is not None and execution.route.passes.end_with(0):
+            flowing = leg.flowing(chained.steps)
+            if self._ramps_past(self.clock, flowing, chained, execution):
+                self._chained = None
+                self.unblended.append((chained.execution.goal_id, TOO_LATE))
+            else:
+                leg = flowing
         self.clock.max_slope = self._max_slope(execution)
         if self.state is State.PLAYING:
             self.clock.aim(self._aimed)

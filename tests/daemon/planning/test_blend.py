@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.planning.blend import Blend, BlendError, Overlap, plan_blend
+from motiond.daemon.planning.blend import Blend, BlendError, Overlap, Pace, plan_blend
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
@@ -30,8 +30,18 @@ def overlap_of(before: Floats, after: Floats, interpolation: Interpolation = "cu
     return Overlap(before, after, np.array([True, True]), RATE_HZ, "nod", interpolation, np.zeros(2))
 
 
-def blended(before: Floats, after: Floats, blend_s: float, joints: Any = ARM, **how: Any) -> Blend:
-    return plan_blend(overlap_of(before, after), blend_s, map_of(joints), settings_of(joints), **how)
+def blended(
+    before: Floats,
+    after: Floats,
+    blend_s: float,
+    joints: Any = ARM,
+    *,
+    speed: float = 1.0,
+    then: float | None = None,
+) -> Blend:
+    """Blend two motions; `then`: the speed of the second, by default that of both."""
+    pace = Pace(speed, speed if then is None else then)
+    return plan_blend(overlap_of(before, after), blend_s, map_of(joints), settings_of(joints), pace)
 
 
 def refusal(before: Floats, after: Floats, blend_s: float, **how: Any) -> BlendError:
@@ -143,3 +153,25 @@ def test_a_smooth_curve_is_compared_between_its_rows_too() -> None:
     overlap = overlap_of(swing(0.3), swing(0.2), "smooth")
     blend = plan_blend(overlap, 0.3, map_of(ARM), settings_of(ARM, interpolation="smooth"))
     assert (blend.interpolation, blend.steps) == ("smooth", 30)
+
+
+def late(gentle_s: float) -> Floats:
+    """Begin gently, and only then speed up as much as the limit allows twice over; shape (rows, 2)."""
+    half = np.concatenate((np.full(round(gentle_s * RATE_HZ), 0.1), np.full(20, 9.0)))
+    rows = np.cumsum(np.cumsum(np.concatenate(([0.0], half, [0.0], -half[::-1])))) / RATE_HZ**2
+    return np.outer(rows, [1.0, -1.0])
+
+
+def test_the_second_motion_keeps_the_limits_while_the_clock_slows_down_to_its_speed() -> None:
+    before, soon, later = swing(0.02), late(0.3), late(2.0)
+    assert blended(before, soon, 0.1).behind is None
+    assert blended(before, soon, 0.1, speed=1.4).max_speed > 1.4
+    assert str(refusal(before, soon, 0.1, speed=2.0, then=1.0)) == (
+        "nod: a blend of 0.1 s accelerates joint 'shoulder' at 36 rad/s² behind it, where it may still slow "
+        "down from speed 2 to 1; its acceleration limit is 20 rad/s²; no blend would do; leave blend_s out, "
+        "so that it rests between"
+    )
+    behind = blended(before, later, 0.1, speed=2.0, then=1.0).behind
+    assert behind is not None
+    assert (behind.positions == later[10 : 10 + len(behind.positions)]).all()
+    assert 1.0 < len(behind.positions) / RATE_HZ < 2.0

@@ -263,6 +263,62 @@ async def test_a_blend_that_breaks_a_limit_is_refused_with_those_that_would_do(r
     )
 
 
+def late(gentle_s: float) -> Floats:
+    """Begin gently, then speed up to 1.4 rad/s, and end likewise."""
+    half = np.concatenate((np.full(round(gentle_s * RATE_HZ), 0.14), np.full(RATE_HZ // 4, 5.6)))
+    bends = np.concatenate(([0.0], half, np.zeros(RATE_HZ // 4), -half[::-1]))
+    return np.outer(np.cumsum(np.cumsum(bends)) / RATE_HZ**2, np.ones(len(JOINTS)))
+
+
+@pytest.mark.parametrize("gentle_s", [0.3, 0.5, 0.8, 1.1])
+@pytest.mark.parametrize("blend_s", [0.02, 0.2])
+async def test_what_a_faster_motion_flows_into_keeps_the_limits_while_it_slows_down(
+    rig: Rig, gentle_s: float, blend_s: float
+) -> None:
+    motions = rig.folder / "motions"
+    write_seq(motions / "calm.seq", 0.1 * sweep(2.0), JOINTS, RATE_HZ)
+    write_seq(motions / "late.seq", late(gentle_s) + 0.1 * sweep(2.0)[-1], JOINTS, RATE_HZ)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        goals = [(await ask(registry, "play", motion="calm", speed=2.0))["goal_id"]]
+        how: dict[str, Any] = {"motion": "late", "on_busy": "queue", "blend_s": blend_s}
+        if gentle_s < 0.8:
+            code, message = await refused(registry, "play", **how)
+            assert code == "INVALID_MOTION"
+            assert " behind it, where it may still slow down from speed 2 to 1; " in message
+            return
+        goals.append((await ask(registry, "play", **how))["goal_id"])
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["SUCCESSFUL"] * 2
+    assert results[0]["message"] == "it flows into late"
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_a_motion_that_slows_down_yet_where_the_next_one_would_begin_rests_before_it(rig: Rig) -> None:
+    motions = rig.folder / "motions"
+    for name, duration_s in (("calm", 2.0), ("brief", 0.5)):
+        write_seq(motions / f"{name}.seq", 0.03 * sweep(duration_s), JOINTS, RATE_HZ)
+    write_seq(motions / "wave.seq", sweep(1.6) - sweep(1.6)[0] + 0.03 * sweep(0.5)[-1], JOINTS, RATE_HZ)
+    (motions / "wave.markers.yaml").unlink()
+    rig.robot["stop_duration_s"] = 0.5
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        goals = [(await ask(registry, "play", motion="calm", speed=2.0))["goal_id"]]
+        for motion in ("brief", "wave"):
+            how = {"motion": motion, "on_busy": "queue", "blend_s": 0.2}
+            goals.append((await ask(registry, "play", **how))["goal_id"])
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["SUCCESSFUL"] * 3
+    assert [result["message"] for result in results] == [
+        "it flows into brief",
+        "the last row is out and held",
+        "the last row is out and held",
+    ]
+    (dropped,) = [event for event in rig.reports_on("event") if event["kind"] == "blend_dropped"]
+    assert dropped["message"].endswith("it came too late; it rests between")
+    assert keeps_limits(setpoints(rig))
+
+
 # -- what takes over --------------------------------------------------------------------------------------
 
 

@@ -175,6 +175,22 @@ async def test_a_speed_is_held_to_where_other_joints_are(rig: Rig) -> None:
     )
 
 
+async def test_a_speed_is_held_to_where_other_joints_are_also_behind_a_faster_motion(rig: Rig) -> None:
+    for name, rows in (("wag", -0.8 * swing(1.0, 4.0) ** 2), ("twitch", swing(-0.05, 3.0))):
+        write_seq(rig.folder / "motions" / f"{name}.seq", rows, ("elbow",), RATE_HZ)
+    rig.robot["approach"]["acceleration"] = 100.0
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await go(rig, registry, shoulder=0.6)
+        goals = [(await ask(registry, "play", motion="twitch", speed=3.0))["goal_id"]]
+        goals.append((await ask(registry, "play", motion="wag", on_busy="queue", blend_s=0.1))["goal_id"])
+        assert (await rig.result_of(goals[0]))["message"] == "it flows into wag"
+        code, message = await refused(registry, "speed", speed=3.0)
+        assert (await rig.rest_after(goals[1]))["code"] == "SUCCESSFUL"
+    assert code == "INVALID_MOTION"
+    assert message.startswith("wag: at speed 3, joint 'shoulder' needs ")
+
+
 async def test_a_posture_that_is_too_much_for_long_is_gone_to_with_a_warning(rig: Rig) -> None:
     rig.robot["joints"] = {"shoulder": {"limits": {"continuous_effort": 4.0}}}
     async with rig.running() as registry:
@@ -312,3 +328,18 @@ async def test_a_sequence_that_no_longer_blend_could_save_is_refused(slowing: Ri
     assert code == "INVALID_MOTION"
     assert message.startswith("steps[1].blend_s: brief: joint 'shoulder' needs ")
     assert message.endswith("model's limit, or leave `blend_s` out, as no longer blend would do")
+
+
+async def test_a_higher_speed_that_is_asked_for_on_a_blend_comes_behind_it(slowing: Rig) -> None:
+    """The blend is as short as the limit allows at speed 1."""
+    async with slowing.running() as registry:
+        await slowing.until_state("idle")
+        first = (await ask(registry, "play", motion="lift"))["goal_id"]
+        second = await ask(registry, "play", motion="up", on_busy="queue", blend_s=0.46)
+        await slowing.result_of(first)
+        assert (await ask(registry, "status"))["frame"] < 0.3 * RATE_HZ
+        await ask(registry, "speed", speed=1.2)
+        result = await slowing.result_of(second["goal_id"])
+    assert result["code"] == "SUCCESSFUL"
+    assert result["timing"]["ticks"] < 5.3 * RATE_HZ
+    assert 5.5 < worst_effort(slowing) < 5.9

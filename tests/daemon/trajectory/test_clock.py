@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from motiond.daemon.trajectory.clock import TrajectoryClock
-from motiond.daemon.trajectory.ramp import FULL_RAMP, longest_stop
+from motiond.daemon.trajectory.ramp import FULL_RAMP, longest_stop, slowing
 
 if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
@@ -170,6 +170,32 @@ def test_a_stop_takes_no_longer_than_computed(
     clock.aim(0.0)
     clock.advance(math.ceil(longest_stop(fastest, FULL_RAMP / full_ticks)))
     assert clock.at_rest
+
+
+@given(
+    first=st.floats(0.0, 3.0),
+    high=st.floats(0.2, 3.0),
+    share=st.floats(0.1, 1.0),
+    to_one=st.booleans(),
+    ticks=st.integers(0, 60),
+    full_ticks=st.integers(3, 100),
+)
+def test_a_clock_that_slows_down_is_nowhere_faster_than_is_said(
+    *, first: float, high: float, share: float, to_one: bool, ticks: int, full_ticks: int
+) -> None:
+    """It may be on its way up to the higher rate, or down to it, when it begins to."""
+    max_slope = FULL_RAMP / full_ticks
+    high = max(first, high)
+    to = 1.0 if to_one and high >= 1.0 else share * high
+    clock = started(first, max_slope)
+    clock.aim(high)
+    clock.advance(ticks)
+    begin, (places, rates) = clock.position, slowing(high, to, max_slope)
+    clock.aim(to)
+    for _ in range(round(4 * full_ticks * max(1.0, high))):
+        clock.advance(1)
+        most = float(np.interp(clock.position - begin, places, rates))
+        assert clock.rate - 1e-9 <= max(most, to)
 
 
 @example(rate=0.1, full_ticks=3, row=0.75)
