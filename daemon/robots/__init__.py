@@ -5,6 +5,7 @@
 - `assembly`: makes robots of a configuration
 - `handlers`: which requests a robot takes, and what it answers
 - `session`: what one robot does, and what follows; goals, and what the stream process needs for them
+- `request_planning`: what requests have planned in threads
 - `robot`: the shell around its session: its life, what its stream process does, what requests wait for
 - `process`: keeps a stream process alive
 - `motions`: reads motions beside everything else, watches their folders, takes uploads

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from motiond.drivers import DriverError, make_driver
@@ -38,6 +39,7 @@ from ..ipc.states import HALTED, ResultCode, State
 from ..planning import PlaybackError
 from .following import FollowRequests
 from .motions import RecordedMotions, Sequences, Uploads
+from .request_planning import RequestPlanning
 from .robot import ANSWER_TIMEOUT_S
 from .session import POSE_RATE_HZ, FollowGoal, MotionGoal, new_goal, refuse_speed
 from .teaching import TeachingRequests
@@ -84,7 +86,7 @@ if TYPE_CHECKING:
 
 
 READ_WITHIN_S = 4.0
-"""So long a play may wait for a recording to be read, or a sequence to be planned; clients wait for 5 s."""
+"""So long a request may wait for a recording to be read, or rows to be planned; clients wait for 5 s."""
 
 
 class RequestHandlers:
@@ -119,6 +121,7 @@ class RequestHandlers:
         teaching = self._teaching = TeachingRequests(robot, self.uploads, control, reservation)
         self.teach_start, self.teach_pose = teaching.start, teaching.pose
         self.teach_stop, self.teach_save = teaching.stop, teaching.save
+        self._planning = RequestPlanning(robot.name)
         self._sequences = Sequences(robot.name, robot.settings, robot.library, self._whole_motion)
         following = self.following = FollowRequests(robot, control, reservation, robots)
         self.follow_target = self.follow_chunk = following.target
@@ -155,15 +158,18 @@ class RequestHandlers:
         self._refuse_overtaken("play", stopped)
         playback = self._robot.planner.playback_for(request, entry)
         goal = new_goal(playback, request, asked_by=asked_by)
-        await self._lay_out(goal, request)
-        blended = await self._blended(goal) if goal.blend_s else None
+        await self._lay_out(goal, request, came_s + READ_WITHIN_S)
+        blended = await self._blended(goal, came_s + READ_WITHIN_S) if goal.blend_s else None
         self._refuse_overtaken("play", stopped)
         return await self._begin(goal, request, came_s, blended)
 
-    async def _lay_out(self, goal: MotionGoal, request: PlayRequest | SequenceRequest) -> None:
+    async def _lay_out(
+        self, goal: MotionGoal, request: PlayRequest | SequenceRequest, until_s: float
+    ) -> None:
         """Lay a goal out at the rate of what it is to be played with, and so what waits, for when it begins.
 
-        Raises RequestError where it is beyond a limit so, and could not wait until it plays alone.
+        `until_s`: until when by the loop's clock that may take. Raises RequestError where it takes longer, or
+        it is beyond a limit so, and could not wait until it plays alone.
         """
         session, begins_beside = self._session, goal.is_additive or request.on_busy == "beside"
         rate_hz = session.rate_hz
@@ -172,20 +178,25 @@ class RequestHandlers:
         for one in (goal, *(session.queue if begins_beside else ())):
             try:
                 if isinstance(one, MotionGoal):
-                    await self._lay_out_at(one, rate_hz)
+                    await self._lay_out_at(one, rate_hz, until_s)
             except RequestError:
                 if one is goal and request.on_busy in {"beside", "reject"}:
                     raise
         goal.take_rate(rate_hz)
 
-    async def _lay_out_at(self, goal: MotionGoal, rate_hz: float) -> None:
-        if not goal.has_rate(rate_hz):
-            goal.at_rates.append(await asyncio.to_thread(self._robot.planner.at_rate, goal, rate_hz))
+    async def _lay_out_at(self, goal: MotionGoal, rate_hz: float, until_s: float) -> None:
+        if goal.has_rate(rate_hz):
+            return
+        planner = self._robot.planner
+        key = "rate", goal.own.plan, rate_hz, _passes_of(goal.request), id(planner.joint_map)
+        what = f"{goal.motion} at {rate_hz:g} rows a second"
+        call = partial(planner.at_rate, goal, rate_hz)
+        goal.at_rates.append(await self._planning.planned(key, what, call, until_s))
 
-    async def _blended(self, goal: MotionGoal) -> PlannedBlend | None:
+    async def _blended(self, goal: MotionGoal, until_s: float) -> PlannedBlend | None:
         """Plan how the goal before flows into one that is to wait, at its rate; None where it would not.
 
-        Raises RequestError where it could not.
+        `until_s`: as of `_lay_out`. Raises RequestError where it could not, or that takes longer.
         """
         session = self._session
         held = session.known.reference
@@ -195,11 +206,15 @@ class RequestHandlers:
         if before is None:
             problem, reason = f"nothing flows into {goal.motion}", "what is before it plays no rows"
             raise RequestError("INVALID_MOTION", self._robot.name, problem, reason, "leave blend_s out")
-        await self._lay_out_at(goal, before.rate_hz)
+        await self._lay_out_at(goal, before.rate_hz, until_s)
         with suppress(RequestError):  # if that is not blended itself
-            await self._lay_out_at(goal, before.own.plan.rate_hz)
-        beside = [*session.beside]
-        return await asyncio.to_thread(self._robot.planner.blend_of, before, goal, held, beside)
+            await self._lay_out_at(goal, before.own.plan.rate_hz, until_s)
+        planner, beside = self._robot.planner, [*session.beside]
+        call = partial(planner.blend_of, before, goal, held, beside)
+        others = (*(one.goal_id for one in beside), *held, id(planner.joint_map))
+        speeds = before.speed, before.blended_rows, goal.speed, goal.blend_s, before.rate_hz
+        key = "blend", before.goal_id, goal.own.plan, _passes_of(goal.request), speeds, others
+        return await self._planning.planned(key, f"the blend into {goal.motion}", call, until_s)
 
     def _refuse_overtaken(self, verb: str, stopped: int) -> None:
         """Refuse what a stop or a reservation has overtaken while files were read, or rows planned.
@@ -228,7 +243,7 @@ class RequestHandlers:
         playback = self._robot.planner.playback_of(planned, whole)
         goal = new_goal(playback, whole, asked_by=asked_by)
         goal.notes = planned.warnings
-        await self._lay_out(goal, request)
+        await self._lay_out(goal, request, came_s + READ_WITHIN_S)
         self._refuse_overtaken("sequence", stopped)
         return await self._begin(goal, request, came_s)
 
@@ -369,9 +384,13 @@ class RequestHandlers:
         if held is None or not planner.looks_at_speed(goal, request.speed):
             return
         playing = [*self._session.goals]
-        planner.warn_of(
-            goal, await asyncio.to_thread(planner.refuse_speed, goal, request.speed, held, playing)
+        call = partial(planner.refuse_speed, goal, request.speed, held, playing)
+        key = "speed", request.speed, *held, *(one.goal_id for one in playing), id(planner.joint_map)
+        what, until_s = (
+            f"{goal.motion} at speed {request.speed:g}",
+            asyncio.get_running_loop().time() + READ_WITHIN_S,
         )
+        planner.warn_of(goal, await self._planning.planned((goal.goal_id, *key), what, call, until_s))
         if self._playing("change the speed of", request.goal_id) is not goal:
             ended, hint = f"{goal.motion} ended before", "change the speed of what follows"
             raise RequestError("NOT_PLAYING", self._robot.name, ended, hint=hint)
@@ -634,6 +653,11 @@ class RequestHandlers:
         """Read the motion folders again."""
         await self._robot.motions.load()
         return self._robot.library.payload()
+
+
+def _passes_of(request: PlayRequest) -> str:
+    """Return how a request lays a motion out, for comparisons."""
+    return repr((request.first, request.last, request.loop, request.ping_pong, request.seam))
 
 
 def _queued(goal: Goal, place: int, blended: PlannedBlend | None) -> GoalAnswer:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from motiond.daemon.robots import GoalPlanner
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, refused, sweep, write_seq
 
@@ -204,6 +207,41 @@ async def test_a_blend_is_dropped_where_another_motion_comes_to_be_before_it(rig
         results = [await rig.result_of(goal) for goal in goals]
     assert [result["code"] for result in results] == ["SUCCESSFUL", "CANCELED", "SUCCESSFUL"]
     assert results[2]["timing"]["tick_rate_hz"] == pytest.approx(RATE_HZ, rel=0.1)
+
+
+@pytest.mark.parametrize("planned", ["at_rate", "blend_of"])
+async def test_what_takes_long_to_be_planned_is_refused_in_time_and_found_done_by_who_asks_again(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, planned: str
+) -> None:
+    """It is planned once, while the daemon goes on."""
+    asked_for, go_on, plan = list[Any](), Event(), getattr(GoalPlanner, planned)
+
+    def slowly(self: GoalPlanner, *asked: Any) -> Any:
+        asked_for.append(asked)
+        while not go_on.is_set():
+            time.sleep(0.01)
+        return plan(self, *asked)
+
+    how: dict[str, Any] = {"motion": "nod_slow", "on_busy": "queue", "blend_s": 0.3}
+    what = "the blend into nod_slow"
+    if planned == "at_rate":
+        how, what = {"motion": "grip_slow", "on_busy": "beside"}, "grip_slow at 200 rows a second"
+    async with rig.running() as registry:
+        first = await begun(rig, registry, "wave" if planned == "at_rate" else "swing")
+        with monkeypatch.context() as slow:
+            slow.setattr(GoalPlanner, planned, slowly)
+            slow.setattr("motiond.daemon.robots.handlers.READ_WITHIN_S", 0.1)
+            answers = [await refused(registry, "play", **how) for _ in range(3)]
+        count = len(asked_for)
+        go_on.set()
+        second = await play(registry, **how)
+        results = [await rig.result_of(goal) for goal in (first, second)]
+    assert (
+        answers
+        == [("BUSY", f"arm: {what} is still being planned; that takes long; send it again in a moment")] * 3
+    )
+    assert count == 1
+    assert [result["code"] for result in results] == ["SUCCESSFUL"] * 2
 
 
 async def test_a_recording_of_both_plays_again_bit_for_bit(rig: Rig) -> None:
