@@ -23,6 +23,12 @@ MOST_LENGTH = 60
 _WORD = re.compile(rb"[A-Za-z_][\w:.-]*|[-+]?\d[\d.eE+-]*")
 
 
+def dictionary(words: Sequence[bytes]) -> str:
+    """Return words, which may be of any bytes, as libFuzzer reads them."""
+    escaped = ("".join(f"\\x{byte:02x}" for byte in word) for word in words)
+    return "".join(f'"{word}"\n' for word in escaped)
+
+
 @dataclass(frozen=True)
 class Edit:
     """A change of one place of a file; `where` and `choice` are fractions of what there is."""

@@ -24,7 +24,7 @@ with atheris.instrument_imports(include=INSTRUMENTED):
     # `readers` imports every format, as what is imported later is not instrumented.
     from fuzz.broker import BrokerFuzz
     from fuzz.config import ConfigFuzz
-    from fuzz.edits import Edit
+    from fuzz.edits import Edit, dictionary
     from fuzz.readers import READERS as FORMATS
     from fuzz.readers import Reader
     from fuzz.servos import ServosFuzz
@@ -82,7 +82,7 @@ def run(name: str, seconds: int) -> bool:
     for number, data in enumerate(READERS[name].seeds):
         (seeds / str(number)).write_bytes(data)
     words = FOLDER / f"{name}.dict"
-    words.write_bytes(b"".join(b'"%s"\n' % word for word in READERS[name].words))
+    words.write_text(dictionary(READERS[name].words))
     flags = [
         str(corpus),
         str(seeds),

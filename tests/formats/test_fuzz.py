@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz.config import ConfigFuzz
-from fuzz.edits import KINDS, MOST_LENGTH, Edit
+from fuzz.edits import KINDS, MOST_LENGTH, Edit, dictionary
 from fuzz.readers import READERS as FORMATS
 from fuzz.readers import Reader
 
@@ -55,3 +55,7 @@ def _peak_of_checking(reader: Reader | ConfigFuzz, text: bytes) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def test_words_of_any_bytes_are_written_as_libfuzzer_reads_them() -> None:
+    assert dictionary((b"a/b", b"\xff\x00", b'"')) == '"\\x61\\x2f\\x62"\n"\\xff\\x00"\n"\\x22"\n'
