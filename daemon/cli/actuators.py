@@ -2,20 +2,19 @@
 
 import signal
 import time
-from contextlib import contextmanager
 from dataclasses import asdict
 from importlib import import_module
 from math import inf, pi, sin, tau
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 import typer
 
 from .output import DONE, FAILED, AsJson, print_json, print_table, report, show_subcommands
+from .ports import naming_its_robot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from motiond.drivers.serial_bus import Scanned
 
@@ -28,6 +27,7 @@ app.add_typer(emulate, name="emulate")
 M = TypeVar("M")
 Protocol = Literal["dynamixel", "feetech"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+MEANWHILE = "`motiond reboot {robot} SERVO` restarts a servo meanwhile; to scan, stop that daemon"
 SCANNED = ("baud", "id", "model", "firmware", "torque", "ticks", "rad", "V", "°C", "error")
 HAND_AFTER_S, HAND_S, HAND_TICKS, HAND_STEP_S = 0.5, 4.0, 250.0, 0.02
 """How an emulated hand moves a servo whose torque goes off: so long after that, there and back in so long, by
@@ -104,7 +104,7 @@ def _found(
 
     allowed = [one for one in protocols if all(_has_rate(one, rate) for rate in baud_rates)]
     _refuse_baud_rates(protocols[0] if not allowed else allowed[0], baud_rates)
-    with progress_if_slow(Console(stderr=True), f"scanning {port}", None), _naming_its_robot(port):
+    with progress_if_slow(Console(stderr=True), f"scanning {port}", None), naming_its_robot(port, MEANWHILE):
         for protocol in allowed:
             if found := _drivers_of(protocol).scan(port, baud_rates):
                 return [(protocol, servo) for servo in found]
@@ -114,7 +114,7 @@ def _found(
 def _reboot(port: str, protocol: Protocol, baud: int, ids: "Sequence[int]") -> int:
     _refuse_baud_rates(protocol, (baud,))
     _refuse_ids(protocol, ids, "--reboot")
-    with _naming_its_robot(port):
+    with naming_its_robot(port, MEANWHILE):
         _drivers_of(protocol).reboot(port, baud, ids)
     typer.echo(f"{port}: restarted {', '.join(map(str, ids))}")
     return DONE
@@ -129,7 +129,7 @@ def _set_id(port: str, protocol: Protocol, baud: int, old: int, new: int, *, yes
     question = f"{port}: give servo {old} the id {new}, which it keeps without power?"
     if not yes and not typer.confirm(question):
         return report(f"{port}: servo {old} keeps its id", FAILED)
-    with _naming_its_robot(port):
+    with naming_its_robot(port, MEANWHILE):
         _drivers_of(protocol).set_id(port, baud, old, new)
     typer.echo(f"{port}: servo {old} is servo {new} now")
     return DONE
@@ -139,24 +139,6 @@ def _only(baud: list[int] | None, option: str) -> int:
     if baud is None or len(baud) != 1:
         raise typer.BadParameter("it needs the baud rate; add one --baud", param_hint=option)
     return baud[0]
-
-
-@contextmanager
-def _naming_its_robot(port: str) -> "Iterator[None]":
-    """Refuse a port that a daemon of this machine drives with what can be done while that runs."""
-    from motiond.drivers import DriverError
-
-    from ..stream.locks import robot_at
-
-    try:
-        yield
-    except DriverError as error:
-        robot = robot_at(f"serial:{name}" for name in dict.fromkeys((Path(port), Path(port).resolve())))
-        if not robot:
-            raise
-        problem, reason = f"a daemon drives robot '{robot}' by it", "one port has one master"
-        hint = f"`motiond reboot {robot} SERVO` restarts a servo meanwhile; to scan, stop that daemon"
-        raise DriverError(port, problem, reason, hint) from error
 
 
 def _has_rate(protocol: Protocol, rate: int) -> bool:

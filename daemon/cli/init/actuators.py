@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from itertools import product
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,17 +16,21 @@ from motiond.drivers.hebi import open_lookup, present
 from motiond.drivers.serial_bus import import_serial
 from motiond.text import listed, printable
 
+from ..ports import naming_its_robot
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from .questions import Questions
 
 KINDS = {"hebi": "HEBI module", "dynamixel": "servo", "feetech": "Feetech servo"}
+NAMES = {"dynamixel": "DYNAMIXEL", "feetech": "Feetech"}
 SERIAL = {"dynamixel": dynamixel, "feetech": feetech}
 SO101 = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
 """The joints of an SO-101 by LeRobot's names, in the order of its ids, from 1."""
 SO101_MODEL = "STS3215"
 LOOK_S = 2.0  # HEBI modules announce themselves several times a second
+LOOK_LATER = "to look for servos, stop that daemon"
 BY_ID = Path("/dev/serial/by-id")
 LIKELY_MAKERS = frozenset({0x0403, 0x2F5D})  # USB vendors of the adapters of servos: FTDI, ROBOTIS
 LIKELY_ADAPTERS = frozenset(
@@ -68,6 +73,21 @@ def find(
             if found[kind]:
                 typer.echo(f"found {KINDS[kind]}s: {printable(listed(found[kind]))}")
     return found, driver or (max(SERIAL, key=lambda kind: len(found[kind])) if ports else None)
+
+
+def refuse_none(found: Found, driver: str | None, ports: Sequence[str], baud_rate: int | None) -> None:
+    """Raise DriverError where servos that are asked for do not answer, and say where the other maker's do."""
+    if driver not in SERIAL or found[driver]:
+        return
+    for port, other in product(ports, SERIAL.keys() - {driver}):
+        with naming_its_robot(port, LOOK_LATER):
+            there = _on(port, other, baud_rate)
+        if there:
+            problem = f"no {NAMES[driver]} servo answers at {port}"
+            reason = f"{NAMES[other]} servos do: {listed([one.name for one in there])}"
+            raise DriverError(f"driver {driver}", problem, reason, f"take --driver {other}")
+    hint = "check power and cables, name its --port, or begin with --driver sim"
+    raise DriverError(f"driver {driver}", f"no {NAMES[driver]} servo answers", "", hint)
 
 
 def _labelled(actuators: Sequence[Actuator]) -> dict[str, Actuator]:
@@ -118,8 +138,9 @@ def find_servos(
     for port in dict.fromkeys(ports or usb_ports(questions)):
         typer.echo(f"looking for servos on {port}")
         try:
-            found = ((protocol, _on(port, protocol, baud_rate)) for protocol in protocols)
-            protocol, there = next((one for one in found if one[1]), (protocols[0], []))
+            with naming_its_robot(port, LOOK_LATER):
+                found = ((protocol, _on(port, protocol, baud_rate)) for protocol in protocols)
+                protocol, there = next((one for one in found if one[1]), (protocols[0], []))
         except DriverError as error:
             typer.echo(str(error))
             continue

@@ -1,6 +1,5 @@
 """The subcommand that writes a first configuration: asks, looks for hardware and files, checks, writes."""
 
-import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +58,6 @@ def init(
     """
     from motiond.formats import FormatError, Problem
 
-    from ...config.settings import robot_name
     from . import actuators as hardware
     from . import questions as about
     from .document import document
@@ -72,8 +70,7 @@ def init(
         raise FormatError([Problem(str(target), 0, "exists already", "it would be replaced", hint)])
     files = about.look_into(folder)
     described = about.describe(questions, files, "none" if joints else model)
-    default = re.sub(r"[^A-Za-z0-9_-]+", "_", described.name if described else "robot")
-    name = questions.ask("its name, in topics and on the command line", default, robot_name, "--robot", robot)
+    name = about.ask_name(questions, described.name, robot) if described else ""
     pairs = {joint: label for joint, _, label in (text.partition("=") for text in actuator or ())}
     options: dict[str, Any] = {}
     assigned: dict[str, hardware.Actuator] = {}
@@ -83,8 +80,10 @@ def init(
         options["driver"] = hardware.configured_driver(questions, wanted, str(described.model), moving, pairs)
     else:
         found, asked = hardware.find(questions, driver, port or (), baud)
+        hardware.refuse_none(found, driver, port or (), baud)
         if not (described or joints or pairs):
             described = about.offer_so101(questions, hardware.so101_servos(found, hardware.SO101))
+        name = name or about.ask_name(questions, described.name if described else "robot", robot)
         kind = hardware.choose_driver(questions, found, asked, len(described.joints) if described else 1)
         named, given = hardware.joint_names(found, kind), joints or ",".join(pairs) or None
         moving = described.joints if described else about.ask_joints(questions, files, named, model, given)
@@ -98,7 +97,9 @@ def init(
     if described:
         options["joints"] = {joint: {"actuator": "none"} for joint in described.followers if assigned}
         options["joints"] |= {
-            joint: {"limits": dict(described.limits)} for joint in moving if described.limits
+            joint: {"limits": dict(described.limits), **described.joint_options.get(joint, {})}
+            for joint in moving
+            if described.limits
         }
     else:
         options["joints"] = about.ask_limits(questions, moving)

@@ -19,6 +19,7 @@ from motiond.formats.registry import ROBOTS
 from motiond.text import printable
 
 from ...config.secrets import has_password
+from ...config.settings import robot_name
 from ...joints import build_joint_map, read_robot
 from ...planning import is_motion
 from ...tools.example import example_config
@@ -41,6 +42,7 @@ NAMES_HRDF = re.compile(rb"""^["']?hrdf["']?\s*:""", re.MULTILINE)
 MOST_LOOKED_INTO = 1000
 HEAD_BYTES = 1 << 16
 SO101_LIMITS = {"velocity": 2.5, "acceleration": 12.0}  # rad/s, rad/s²
+SO101_JOINTS = {"gripper": {"allow_stalling": True}}
 SO101_DRIVER = {"torque_limit": {"gripper": 0.5}}  # a gripper that closes on something stalls
 
 
@@ -89,8 +91,8 @@ class Described(NamedTuple):
     `joints` need an actuator each; `reductions` are those that the description states, by joint; `units` are
     those of its joints, rad, m or both; `continuous` turn without end, by what it says; `resource_paths` hold
     its meshes that are not in its own folder. `example`: that of motiond whose description it is, and
-    `limits`: of each of its joints, as far as the description has none; `driver`: further options of its
-    servos' driver.
+    `limits`: of each of its joints, as far as the description has none; `joint_options`: further ones, by
+    joint; `driver`: further options of its servos' driver.
     """
 
     name: str
@@ -104,6 +106,7 @@ class Described(NamedTuple):
     is_config: bool
     example: str | None = None
     limits: Mapping[str, float] = {}
+    joint_options: Mapping[str, Mapping[str, Any]] = {}
     driver: Mapping[str, Any] = {}
 
 
@@ -194,6 +197,12 @@ def describe(questions: Questions, folder: Folder, file: str | None) -> Describe
     )
 
 
+def ask_name(questions: Questions, default: str, given: str | None) -> str:
+    """Return the robot's name. `default`: what describes it calls it so, or nearly."""
+    default = re.sub(r"[^A-Za-z0-9_-]+", "_", default)
+    return questions.ask("its name, in topics and on the command line", default, robot_name, "--robot", given)
+
+
 def offer_so101(questions: Questions, servos: Collection[str]) -> Described | None:
     """Ask whether servos are those of an SO-101, and then return what its example describes.
 
@@ -205,7 +214,9 @@ def offer_so101(questions: Questions, servos: Collection[str]) -> Described | No
     example = example_config("so101").parent
     model = example / "robots" / "so101.urdf"
     described = describe(questions, Folder(example, [model], [], [], {}), str(model))
-    return described and described._replace(example="so101", limits=SO101_LIMITS, driver=SO101_DRIVER)
+    return described and described._replace(
+        example="so101", limits=SO101_LIMITS, joint_options=SO101_JOINTS, driver=SO101_DRIVER
+    )
 
 
 def _folders_of_meshes(path: Path, name: str, start: Path) -> list[str]:

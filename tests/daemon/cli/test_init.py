@@ -16,7 +16,7 @@ from motiond.daemon.cli.init.actuators import usb_ports
 from motiond.daemon.cli.init.questions import Questions, look_into
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.tools.example import example_config, lay_down
-from motiond.drivers.base import DriverConfigError
+from motiond.drivers.base import DriverConfigError, DriverError
 from tests.daemon.programs import run_here
 from tests.daemon.rig import sweep, write_seq
 
@@ -413,6 +413,46 @@ def test_feetech_servos_are_found_where_no_others_answer(
     assert driver.options["models"] == {"joint1": "SCS0009", "joint2": "SCS0009"}
 
 
+def test_servos_of_the_other_maker_are_named_where_those_asked_for_do_not_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = servos(monkeypatch, 1, 2)
+    asked = ("--yes", "--driver", "feetech", "--port", port)
+    said = f"no Feetech servo answers at {port}; DYNAMIXEL servos do: 1, 2; take --driver dynamixel"
+    assert run_here(capsys, "init", tmp_path, *asked)[::2] == (2, f"driver feetech: {said}\n")
+
+
+def test_servos_that_are_asked_for_and_do_not_answer_are_said_to_be_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = servos(monkeypatch)
+    asked = ("--yes", "--driver", "dynamixel", "--port", port)
+    hint = "check power and cables, name its --port, or begin with --driver sim"
+    said = f"driver dynamixel: no DYNAMIXEL servo answers; {hint}\n"
+    assert run_here(capsys, "init", tmp_path, *asked)[::2] == (2, said)
+
+
+@pytest.mark.parametrize("driver", ["dynamixel", "feetech"])
+def test_a_port_by_which_a_daemon_drives_a_robot_is_named_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, driver: str
+) -> None:
+    def refuse(port: str, _: Sequence[int]) -> NoReturn:
+        raise DriverError(port, "cannot be opened", "another program uses it", "stop that one")
+
+    port = servos(monkeypatch)
+    for one in ("dynamixel", "feetech"):
+        monkeypatch.setattr(f"motiond.drivers.{one}.scan", refuse)
+    monkeypatch.setattr(
+        "motiond.daemon.stream.locks.robot_at", lambda names: "arm" * (f"serial:{port}" in names)
+    )
+    said = (
+        f"{port}: a daemon drives robot 'arm' by it; one port has one master; "
+        "to look for servos, stop that daemon\n"
+    )
+    code, out, err = run_here(capsys, "init", tmp_path, "--yes", "--driver", driver, "--port", port)
+    assert (code, said in out, err) == (2, True, said)
+
+
 SO101 = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
 IS_IT = "six STS3215 with the ids 1 to 6 answer: are they an SO-101, numbered as LeRobot does?"
 
@@ -421,19 +461,24 @@ def test_six_servos_are_offered_as_an_so101(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = servos(monkeypatch, *range(1, 7), model="STS3215")
-    asked = answer(monkeypatch, "arm", *[""] * 9)
+    asked = answer(monkeypatch, *[""] * 10)
     code, out, err = run_here(capsys, "init", tmp_path, "--port", port, *CLOSED)
-    assert (code, err, IS_IT in asked) == (0, "", True)
-    assert "arm: greet: ok; 9 s, speed up to 2.03\n" in out
-    robot = load_settings(tmp_path / "motiond.yaml").robots["arm"]
+    assert (code, err, asked[:2]) == (
+        0,
+        "",
+        [IS_IT, "its name, in topics and on the command line [so101]"],
+    )
+    assert "so101: greet: ok; 9 s, speed up to 2.03\n" in out
+    robot = load_settings(tmp_path / "motiond.yaml").robots["so101"]
     assert robot.model is not None
     assert robot.model.file == tmp_path / "robots" / "so101.urdf"
     assert robot.motions == [tmp_path / "motions" / "so101"]
     ids = {joint: number for number, joint in enumerate(SO101, 1)}
     assert robot.driver.options["ports"] == [{"port": port, "baud_rate": 1_000_000, "ids": ids}]
     assert robot.driver.options["torque_limit"] == {"gripper": 0.5}
+    assert [joint for joint, one in robot.joints.items() if one.allow_stalling] == ["gripper"]
     written = (tmp_path / "motiond.yaml").read_text()
-    assert written.count("        limits: {velocity: 2.5, acceleration: 12.0}\n") == len(SO101)
+    assert written.count("limits: {velocity: 2.5, acceleration: 12.0}") == len(SO101)
     assert "NOBODY HAS SAID" not in written
 
 
@@ -446,7 +491,7 @@ def test_six_servos_are_no_so101_unless_somebody_says_so(
     typed: str,
 ) -> None:
     port = servos(monkeypatch, *range(1, 7), model="STS3215")
-    answer(monkeypatch, "", typed, *[""] * 12)
+    answer(monkeypatch, typed, *[""] * 13)
     assert run_here(capsys, "init", tmp_path, "--port", port, *options, *CLOSED)[0] == 0
     joints = load_settings(tmp_path / "motiond.yaml").robots["robot"].joints
     assert [*joints] == [f"joint{number}" for number in range(1, 7)]
