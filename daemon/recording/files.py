@@ -110,7 +110,7 @@ class RecordingFiles:
         self._cut_s = self._cut_tick_s = 0.0
         self._first_s: float | None = None
         self._last_s: float | None = None
-        self._motion: Path | None = None
+        self._motions: dict[str, Path] = {}  # of the goals that play, by their ids
         self._left: list[Path] = []
 
     def write(self, recording: Recording | None, parts: Sequence[Part]) -> None:
@@ -136,7 +136,12 @@ class RecordingFiles:
     # -- parts of a recording -------------------------------------------------------------------------------
 
     def begin(self, recording: Recording) -> None:
-        """Open a recording's next file; it comes first."""
+        """Open a recording's first file; it comes first."""
+        self._motions.clear()
+        self._open(recording)
+
+    def _open(self, recording: Recording) -> None:
+        """Open a recording's next file."""
         self._repair_left()
         self._room = self.folder.make_room(round(MARGIN * self.folder.keep_bytes), 1)
         recording.file, recording.is_open = self._opened(recording).path.name, True
@@ -145,8 +150,8 @@ class RecordingFiles:
         self._first_s = self._last_s = None
         for name, read in self._attachments:
             self._attach(name, read)
-        if self._motion is not None:
-            self._attach(self._motion.name, self._motion.read_bytes)
+        for file in self._motions.values():
+            self._attach(file.name, file.read_bytes)
         self._cut_s = time.monotonic()
 
     def _opened(self, recording: Recording) -> RecordingWriter:
@@ -194,10 +199,14 @@ class RecordingFiles:
         """Add a report of the robot."""
         self._present.add_report(subject, data, stamp_ns)
 
-    def attach_motion(self, _: Recording, file: Path) -> None:
-        """Attach the file of a motion that begins."""
-        self._motion = file
+    def attach_motion(self, _: Recording, goal_id: str, file: Path) -> None:
+        """Attach the file of a goal's motion; while the goal plays, also to each next file."""
+        self._motions[goal_id] = file
         self._attach(file.name, file.read_bytes)
+
+    def leave_motion(self, _: Recording, goal_id: str) -> None:
+        """Take that a goal has ended; the next file lacks its motion."""
+        self._motions.pop(goal_id, None)
 
     def end(self, recording: Recording, reason: str, is_void: bool) -> None:  # noqa: FBT001 - a part has no keywords
         """End a recording; `is_void`: it is not worth a file."""
@@ -227,7 +236,7 @@ class RecordingFiles:
         self._finish(recording, reason)
         recording.began_unix_s = began_s + recording.offset_s
         recording.file = self.folder.file_name(recording.name, recording.began_unix_s)
-        self.begin(recording)
+        self._open(recording)
 
     def _cut(self, recording: Recording) -> None:
         writer = self._present

@@ -128,13 +128,14 @@ class Recorder:
         if self._when == "motion" and self._recording is None:
             self._begin("motion", motion)
         elif self._recording is not None and file is not None:
-            self._put(self._files.attach_motion, file)
+            self._put(self._files.attach_motion, goal_id, file)
 
     def played(self, goal_id: str, code: str) -> None:
         """Take that a goal has ended, after its result."""
         if goal_id not in self._playing:
             return
         _file, beside = self._playing.pop(goal_id)
+        self._put(self._files.leave_motion, goal_id)
         self._has_moved |= beside and code != "INVALID_GOAL"  # ticks have the state of what it was beside
         if self._playing:
             return
@@ -242,9 +243,9 @@ class Recorder:
         self._put(self._files.begin)
         if self._state is not None:
             self.note("state", self._state)
-        for playing, _ in self._playing.values():
+        for goal_id, (playing, _) in self._playing.items():
             if playing is not None:
-                self._put(self._files.attach_motion, playing)
+                self._put(self._files.attach_motion, goal_id, playing)
         self._announce()
         return recording
 

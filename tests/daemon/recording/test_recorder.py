@@ -18,7 +18,7 @@ from motiond.daemon.robots.process.stream_supervisor import StreamSupervisor
 from motiond.drivers.sim.command_log import read_trace
 from motiond.formats import load_motions
 from tests.daemon.recording.recordings import Read, read
-from tests.daemon.rig import ask, refused, sweep
+from tests.daemon.rig import RATE_HZ, ask, refused, sweep, write_seq
 from tests.daemon.virtual_forks import VirtualForks
 
 if TYPE_CHECKING:
@@ -174,6 +174,35 @@ async def test_a_motion_that_plays_twice_is_attached_once_and_one_that_is_too_lo
     assert sorted(only(rig).attachments) == ["description.json", "motiond.json", "short.seq"]
     size = (rig.folder / "motions" / "long.seq").stat().st_size
     assert f"{started['file']}: long.seq is not attached; it has {size} bytes" in caplog.messages
+
+
+async def test_a_recording_has_the_motions_that_play_in_it_alone(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "record/start", name="first")
+        await play(rig, registry)
+        await ask(registry, "record/stop")
+        await ask(registry, "record/start", name="second")
+        await rig.has_held()
+        await ask(registry, "record/stop")
+    first, second = ({"short.seq"} & set(read(path).attachments) for path in files(rig))
+    assert (first, second) == ({"short.seq"}, set())
+
+
+async def test_each_file_has_all_motions_that_play_at_once_in_it(rig: Rig) -> None:
+    rig.robot["recording"] |= {"when": "always", "minutes": 0.1}
+    for name, joint, duration_s in (("wave", "shoulder", 20.0), ("grip", "elbow", 10.0)):
+        rows = sweep(duration_s, joints=1)
+        write_seq(rig.folder / "motions" / f"{name}.seq", rows, (joint,), RATE_HZ)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        wave = (await ask(registry, "play", motion="wave"))["goal_id"]
+        await rig.until_state("playing")
+        await ask(registry, "play", motion="grip", on_busy="beside")
+        await rig.rest_after(wave)
+    attached = [{"wave.seq", "grip.seq"} & set(read(path).attachments) for path in files(rig)]
+    assert attached[:2] == [{"wave.seq", "grip.seq"}] * 2
+    assert attached[-1] == {"wave.seq"}
 
 
 async def test_each_motion_has_a_file_of_its_own_from_its_beginning_to_its_result(rig: Rig) -> None:
