@@ -512,6 +512,8 @@ class GoalResult(TypedDict):
     """The facts behind the code: joint, value, limit, unit, time; `reached_goal`, `final_error`."""
     warnings: list[str]
     """What was found of it as it began, and what was changed so that it could be played."""
+    beside: bool
+    """Whether it played beside others, or was added to them."""
     timing: GoalTiming | None
     """Null where it had not begun."""
     worst_error: WorstError | None

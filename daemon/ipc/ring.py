@@ -41,6 +41,7 @@ SCALARS = (
     "goal",  # counts goals from 1; 0 is none
     "frame",  # place on the motion, in rows of the plan
     "loop",  # pass over the motion, from 1
+    "beside",  # whether goals play beside the base
     "clock_rate",
     "moved",  # ticks along the motion since its first row; NaN where that is no time, as after a pause
     "missed",  # deadlines missed since the start

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NS = 1_000_000_000
 OVERFLOWED = "the daemon came too late to read them"
 RESTARTED = "the stream process was restarted"
-_WHAT = [COLUMN[name] for name in ("state", "torque", "goal", "loop")]
+_WHAT = [COLUMN[name] for name in ("state", "torque", "goal", "loop", "beside")]
 _FEEDBACK = ("position", "velocity", "effort")
 
 
@@ -107,7 +107,7 @@ class Ticks:
         before = np.full(len(_WHAT), np.nan) if self._last is None else self._last[_WHAT]
         changed = (what != np.vstack([before, what[:-1]])).any(axis=1)
         for place in np.flatnonzero(changed):
-            state, torque, goal, loop = what[place]
+            state, torque, goal, loop, beside = what[place]
             moved = float(records[place, COLUMN["moved"]])
             phase = {
                 "tick": int(records[place, COLUMN["sequence"]]),
@@ -118,6 +118,7 @@ class Ticks:
                 "frame": float(records[place, COLUMN["frame"]]),
                 "period_s": self._period_s(records, int(place), following),
                 "moved": None if math.isnan(moved) else moved,
+                "beside": bool(beside),
             }
             yield Message(Topic.PHASE, int(stamps[place]), phase)
 

@@ -158,6 +158,7 @@ def result_payload(
         "played_s": ended.played_s,
         "details": details,
         "warnings": goal.warnings if isinstance(goal, MotionGoal) else [],
+        "beside": goal.is_beside,
         "timing": {**timing.payload(), "drift_s": drift_s} if timing else None,
         "worst_error": extremes.worst_error(joint_map) if extremes else None,
         "peak_effort": extremes.peak_effort(joint_map) if extremes else None,

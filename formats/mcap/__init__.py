@@ -7,6 +7,7 @@ Those of motiond itself are read by what the robot did in them.
 - `joining`: messages about different joints to rows
 - `reader`: a file to motions
 - `ticks`: the ticks of motiond's own recordings, chunk by chunk
+- `goal_phases`: which of what the robot did belongs to which goal
 - `goals`: such a recording to a motion of each goal
 - `run`: such a recording to look at; `thinning`: long series to as many points as are drawn
 - `peaks`: what each goal in it reaches

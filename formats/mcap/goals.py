@@ -1,14 +1,13 @@
 """What was played in a recording of motiond, as motions: the setpoints of each goal, to the bit.
 
-A motion begins with the first row of a goal and ends where the robot came to rest; the way to the first row,
-and whatever came afterwards, is left out. What the hand of a person moved, with torque off or while teaching,
-is a motion of feedback.
+A motion begins with the first row of a goal and ends where the robot came to rest, with all that played
+beside it; the way to the first row, and whatever came afterwards, is left out. What the hand of a person
+moved, with torque off or while teaching, is a motion of feedback.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,6 +20,7 @@ from ..io.ros2 import Topic
 from ..model.interpolation import hermite, interpolate
 from ..model.motion import Motion
 from ..model.timing import NS, frames_at
+from .goal_phases import GoalsOfPhases, ends_in
 from .joining import MOST_VALUES, join_rows
 from .ticks import IDLE, ON_A_MOTION, TEACHING, OwnRecording, Phase
 
@@ -148,7 +148,7 @@ def _of_interest(ticks: Ticks, phases: list[Phase], *, whole: bool) -> tuple[Boo
     if whole:
         return np.ones(ticks.stamps.size, bool), np.zeros(ticks.stamps.size, bool)
     begins = np.isin(ticks.places, [phase.first for phase in phases])
-    return ticks.where(phases, Phase.is_on_its_way) | begins, ticks.where(phases, _is_guided)
+    return ticks.where(phases, Phase.is_moving) | begins, ticks.where(phases, _is_guided)
 
 
 def _is_guided(phase: Phase) -> bool:
@@ -156,28 +156,23 @@ def _is_guided(phase: Phase) -> bool:
 
 
 def _starts(phases: list[Phase]) -> bool:
-    return any(phase.is_on_its_way() and phase.state in ON_A_MOTION for phase in phases)
+    return any(phase.beside or (phase.is_on_its_way() and phase.state in ON_A_MOTION) for phase in phases)
 
 
 def _goals(own: OwnRecording) -> Iterator[_Span]:
     """Return the ticks of each goal that has come to its first row."""
-    phases, number = own.phases, 0
-    goals = [phase.goal if phase.is_on_its_way() else 0 for phase in phases]
-    for goal, grouped in groupby(range(len(phases)), goals.__getitem__):
-        group = [*grouped]
-        first = next((at for at in group if phases[at].state in ON_A_MOTION), None)
-        if not goal or first is None:
-            continue
-        number += 1
-        after = phases[group[-1] + 1] if group[-1] + 1 < len(phases) else None
-        rests = after is not None and after.state == IDLE and after.goal == phases[first].goal
-        last = own.count - 1 if after is None else after.first - (not rests)
+    phases, found = own.phases, GoalsOfPhases()
+    found.add(phases)
+    for number, goal in enumerate((goal for goal in found.goals if goal.first is not None), 1):
+        first = phases[goal.first or 0]
+        after = phases[goal.last + 1] if goal.last + 1 < len(phases) else None
+        last = own.count - 1 if after is None else after.first - (not ends_in(phases, goal.last + 1))
         yield _Span(
-            phases[first].first,
+            first.first,
             last,
             f"goal {number}",
-            follows_an_approach=phases[first].moved == BEFORE_THE_FIRST,
-            begins_late=group[0] == first == 0 and phases[0].moved not in {0.0, BEFORE_THE_FIRST},
+            follows_an_approach=first.moved == BEFORE_THE_FIRST,
+            begins_late=goal.begin == goal.first == 0 and first.moved not in {0.0, BEFORE_THE_FIRST},
             ends_early=after is None,
         )
 

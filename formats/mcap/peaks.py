@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..model.run import PlayedGoal
 from ..model.timing import NS
-from .ticks import IDLE, ON_A_MOTION
+from .goal_phases import GoalsOfPhases, ends_in
+from .ticks import IDLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..arrays import Floats, Integers
-    from .ticks import Phase, Ticks
+    from .ticks import Phase, Report, Ticks
 
 
 class PeaksOfGoals:
@@ -23,47 +23,59 @@ class PeaksOfGoals:
 
     def __init__(self) -> None:
         self._goals: list[_Peaks] = []
-        # of each phase, which of the goals it belongs to; -1 where none has come to its first row
-        self._owners: list[int] = []
-        # the phases whose first tick is the last row of a goal, where the robot came to rest
+        self._found = GoalsOfPhases()
+        # the phases whose first tick is the last row of a goal
         self._rests: dict[int, int] = {}
+        # the last ticks before those that come next, at most two
+        self._stamps: Integers = np.empty(0, np.int64)
+        self._reference: Floats | None = None
 
     def add(self, ticks: Ticks, phases: Sequence[Phase], reference: Floats, error: Floats) -> None:
         """Add ticks, in their order, with their setpoints and errors, shape (n, joints)."""
-        for phase in range(len(self._owners), len(phases)):
-            self._owners.append(self._owner(phases, phase))
-        owners = np.array([*self._owners, -1])[ticks.phases]  # the last stands for ticks before the first
+        owners = np.array([*self._owners(phases), -1])[ticks.phases]  # the last stands for ticks before them
         for phase, goal in self._rests.items():
             if 0 <= (row := phases[phase].first - ticks.first) < owners.size:
                 owners[row] = goal
+        earlier = self._stamps.size
+        stamps = np.concatenate([self._stamps, ticks.stamps])
+        if self._reference is not None:
+            reference = np.concatenate([self._reference, reference])
         for goal in np.unique(owners[owners >= 0]).tolist():
-            chosen = owners == goal
-            self._goals[goal].add(ticks.stamps[chosen], reference[chosen], error[chosen])
+            chosen = np.flatnonzero(owners == goal)
+            peaks = self._goals[goal]
+            if not peaks.rows and peaks.from_motion:
+                before = slice(max(0, earlier + chosen[0] - 2), earlier + chosen[0])
+                peaks.lead(stamps[before], reference[before])
+            peaks.add(ticks.stamps[chosen], reference[earlier + chosen], error[chosen])
+        self._stamps, self._reference = stamps[-2:], reference[-2:]
 
-    def _owner(self, phases: Sequence[Phase], number: int) -> int:
-        """Return the goal that a phase belongs to; -1 where it has not come to its first row."""
-        phase, before = phases[number], phases[number - 1] if number else None
-        is_same = before is not None and before.goal == phase.goal
-        if not phase.is_on_its_way():
-            if is_same and phase.state == IDLE:
-                self._rests[number] = self._owners[-1]
-            return -1
-        if not (before and is_same and before.is_on_its_way()):
-            self._goals.append(_Peaks())
-        elif self._owners[-1] >= 0:
-            return self._owners[-1]
-        if phase.state not in ON_A_MOTION:
-            return -1
-        self._goals[-1].from_rest = number > 0
-        return len(self._goals) - 1
+    def _owners(self, phases: Sequence[Phase]) -> list[int]:
+        """Return the goal that each phase belongs to, and note how those begin and end that are new."""
+        known, found = len(self._found.owners), self._found
+        found.add(phases)
+        for goal in found.goals[len(self._goals) :]:
+            self._goals.append(_Peaks(has_base=goal.has_base))
+        for place in range(known, len(phases)):
+            before = found.owners[place - 1] if place else -1
+            owner = found.owners[place]
+            if owner < 0 <= before and ends_in(phases, place):
+                self._rests[place] = before
+            if 0 <= before != owner:
+                is_same = phases[place].goal == phases[place - 1].goal
+                self._goals[before].to_rest = is_same and phases[place].state == IDLE
+            if owner >= 0 and found.goals[owner].first == place:
+                self._goals[owner].from_rest = place > 0 and not phases[place - 1].is_moving()
+                self._goals[owner].from_motion = place > 0 and phases[place - 1].is_moving()
+        return found.owners
 
-    def found(self, joints: tuple[str, ...], results: Iterable[Mapping[str, Any]]) -> tuple[PlayedGoal, ...]:
-        """Return the peaks of each goal, in their order; `results`: those of goals that have begun."""
+    def found(self, joints: tuple[str, ...], results: Sequence[Report]) -> tuple[PlayedGoal, ...]:
+        """Return the peaks of each goal, in their order; `results`: all that were reported."""
+        begun = [one for one in results if one.data.get("played_s") is not None]
+        of_bases = iter([one.data for one in begun if not one.data.get("beside")])
+        others = [one for one in begun if one.data.get("beside")]
         return tuple(
-            goal.found(joints, result, to_rest=number in self._rests.values())
-            for number, (goal, result) in enumerate(
-                zip(self._goals, chain(results, repeat(None)), strict=False)
-            )
+            goal.found(joints, next(of_bases, None) if goal.has_base else goal.first_of(others))
+            for goal in self._goals
         )
 
 
@@ -96,16 +108,22 @@ class Errors:
 
 
 class _Peaks:
-    """The peaks of one goal; `from_rest`: whether the file has its beginning."""
+    """The peaks of one goal.
 
-    def __init__(self) -> None:
+    - `has_base`: whether a base plays in it
+    - `from_rest`, `to_rest`: whether the file has its beginning from rest, and its end
+    - `from_motion`: whether the file has what moved before its first row
+    """
+
+    def __init__(self, *, has_base: bool) -> None:
         self.rows = 0
-        self.from_rest = False
+        self.has_base = has_base
+        self.from_rest = self.from_motion = self.to_rest = False
         self._first_ns = 0
         self._start(0)
         # the last two rows, and the velocity between them
         self._stamp_ns, self._step_s = 0, 0.0
-        self._last: Floats = np.empty(0)
+        self._last: Floats | None = None
         self._speed: Floats | None = None
 
     def _start(self, joints: int) -> None:
@@ -113,15 +131,23 @@ class _Peaks:
         self._velocity, self._acceleration = np.zeros((2, joints))
         self._errors = Errors(joints)
 
+    def lead(self, stamps: Integers, reference: Floats) -> None:
+        """Take up to two ticks before the first row."""
+        if len(stamps) > 1 and stamps[1] > stamps[0]:
+            self._step_s = float(stamps[1] - stamps[0]) / NS
+            self._speed = (reference[1] - reference[0]) / self._step_s
+        self._stamp_ns, self._last = int(stamps[-1]), reference[-1]
+
     def add(self, stamps: Integers, reference: Floats, error: Floats) -> None:
+        """Add rows."""
         if not self.rows:
             self._first_ns = int(stamps[0])
             self._start(reference.shape[1])
-        else:
-            stamps = np.concatenate([[self._stamp_ns], stamps])
-            reference = np.concatenate([self._last[None], reference])
         self._lowest = np.fmin(self._lowest, np.fmin.reduce(reference))
         self._highest = np.fmax(self._highest, np.fmax.reduce(reference))
+        if self._last is not None:
+            stamps = np.concatenate([[self._stamp_ns], stamps])
+            reference = np.concatenate([self._last[None], reference])
         self._derive(np.diff(stamps) / NS, np.diff(reference, axis=0))
         self._errors.add((stamps[-len(error) :] - self._first_ns) / NS, error)
         self.rows += len(error)
@@ -143,11 +169,18 @@ class _Peaks:
             self._acceleration = np.fmax(self._acceleration, np.fmax.reduce(np.abs(changes)))
         self._speed, self._step_s = speeds[-1], float(steps[-1])
 
-    def found(
-        self, joints: tuple[str, ...], result: Mapping[str, Any] | None, *, to_rest: bool
-    ) -> PlayedGoal:
+    def first_of(self, others: list[Report]) -> Mapping[str, Any] | None:
+        """Return the first result since the first row, and take it and those before it out."""
+        while others:
+            one = others.pop(0)
+            if one.time_ns >= self._first_ns:
+                return one.data
+        return None
+
+    def found(self, joints: tuple[str, ...], result: Mapping[str, Any] | None) -> PlayedGoal:
+        """Return what they are."""
         acceleration = self._acceleration
-        if to_rest and self._speed is not None:
+        if self.to_rest and self._speed is not None:
             acceleration = np.fmax(acceleration, np.abs(self._speed) / self._step_s)
         error, error_time_s, error_rms = self._errors.found()
         return PlayedGoal(

@@ -91,7 +91,7 @@ class _Series:
         reference, feedback = (ticks.values[topic][:, 0] for topic in (Topic.REFERENCE, Topic.FEEDBACK))
         self.last_ns = int(ticks.stamps[-1])
         times = (ticks.stamps - self.first_ns) / NS
-        holds, moves = ticks.where(phases, attrgetter("torque")), ticks.where(phases, Phase.is_on_its_way)
+        holds, moves = ticks.where(phases, attrgetter("torque")), ticks.where(phases, Phase.is_moving)
         error = np.where(holds[:, None], reference - feedback, np.nan)
         self._thinned.add(times, np.concatenate([reference, feedback, error], axis=1))
         self._errors.add(times, np.where(moves[:, None], error, np.nan))
@@ -107,8 +107,8 @@ class _Series:
 
     def run(self, own: OwnRecording, about: dict[str, Any]) -> Run:
         """Return all of it."""
-        results = (report.data for report in own.reports if report.subject == "result")
-        goals = self._goals.found(own.joints, (one for one in results if one.get("played_s") is not None))
+        results = [report for report in own.reports if report.subject == "result"]
+        goals = self._goals.found(own.joints, results)
         times, values = self._thinned.points()
         reference, feedback, error = np.split(values, 3, axis=1)
         return Run(about | {"points": times.size}, times, reference, feedback, error, goals)

@@ -1,8 +1,8 @@
 """The ticks of motiond's own recordings, chunk by chunk, and what the robot did in them.
 
 Such a file has a JointState of each tick in `/reference` and in `/joint_states`, numbered by the tick and
-stamped with the time that its setpoint is for; and in `/motiond/phase`, wherever state, torque, goal or loop
-change, JSON in a String (docs/recording.md).
+stamped with the time that its setpoint is for; and in `/motiond/phase`, wherever what the robot does changes,
+JSON in a String (docs/recording.md).
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ ON_ITS_WAY = ON_A_MOTION | {"approaching", "pausing", "paused", "stopping"}
 class Phase(NamedTuple):
     """What the robot does from a tick on.
 
-    `first`: that tick's place in the file, from 0; -1 where it is not known. `time_ns`: as it is stamped.
+    - `first`: that tick's place in the file, from 0; -1 where it is not known
+    - `time_ns`: as it is stamped
+    - `beside`: whether goals play beside the one whose state this is
     """
 
     time_ns: int
@@ -60,10 +62,15 @@ class Phase(NamedTuple):
     period_s: float | None
     moved: float | None
     first: int = -1
+    beside: bool = False
 
     def is_on_its_way(self) -> bool:
-        """Whether a goal is played."""
+        """Whether a goal is played that is not beside others."""
         return self.goal > 0 and self.state in ON_ITS_WAY
+
+    def is_moving(self) -> bool:
+        """Whether any goal is played."""
+        return self.beside or self.is_on_its_way()
 
 
 class Gap(NamedTuple):
@@ -266,4 +273,5 @@ def _phase(stamp: int, data: dict[str, Any]) -> Phase:
         float(data["frame"]),
         None if period_s is None else float(period_s),
         None if moved is None else float(moved),
+        beside=bool(data.get("beside", False)),
     )

@@ -13,15 +13,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlayedGoal:
-    """What one goal asked of the joints, and what they did, in rad or m and s.
+    """What one goal, with what played beside it, asked of the joints, and what they did, in rad or m and s.
 
     Arrays have the shape (joints,).
 
-    - `result`: as it was reported; None where the recording lacks it
+    - `result`: as it was reported; None where the recording lacks it. Of what was played beside others only
+      where it had the robot to itself
     - `joints`: () where it did not come to its first row
     - `rows`, `duration_s`: its ticks, from the first row of the motion on, and from the first to the last
     - `lowest`, `highest`, `velocity`, `acceleration`: of the setpoints; as differences from tick to tick,
-      from rest and to rest where the recording has the beginning, and the robot came to rest
+      from what moved before it or from rest, and to rest, as far as the recording has beginning and end
     - `error`, `error_time_s`, `error_rms`: the largest distance of the feedback from its setpoint, when that
       was, and over all; NaN where no feedback is known
     """

@@ -1023,6 +1023,8 @@ export interface ResultReport {
   details: Record<string, unknown>;
   /** What was found of it as it began, and what was changed so that it could be played. */
   warnings: string[];
+  /** Whether it played beside others, or was added to them. */
+  beside: boolean;
   /** Null where it had not begun. */
   timing: GoalTiming | null;
   /** On the motion, ways towards it apart; null where it was not on it, or no feedback came. */

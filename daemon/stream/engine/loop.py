@@ -291,6 +291,7 @@ class StreamLoop:
             player.goal_count,
             player.frame,
             player.loop,
+            layers.any,
             player.clock.rate,
             player.moved,
             schedule.missed,

@@ -71,7 +71,8 @@ class RunEvidence:
 
     - `result`: as it was reported; None where the recording lacks it
     - `duration_s`: from its first row to its last, as reported, else as far as the recording has it
-    - `rows`: of its setpoints in the recording; 0 where it did not come to its first row
+    - `rows`: of its setpoints in the recording; 0 where it did not come to its first row, and of what played
+      beside others, as the rows of those are all of them
     - `reasons`: why it has failed or is incomplete
     """
 
@@ -136,12 +137,14 @@ def evidence_of(path: Path) -> Evidence:
 
 
 def _runs(recorded: Run, limits: Limits) -> Iterator[RunEvidence]:
-    """Yield each goal of a recording, and then those that did not begin."""
+    """Yield each goal of a recording, and then those that have no rows of their own or did not begin."""
     units = dict(zip(recorded.about["joints"], recorded.about["units"], strict=True))
+    judged = set()
     for goal in recorded.goals:
+        judged.add(goal.result.get("goal_id") if goal.result else None)
         yield _judged(goal.result, goal, limits, units)
     for result in recorded.about["results"]:
-        if result.get("played_s") is None:
+        if result.get("goal_id") not in judged:
             yield _judged(result, None, limits, units)
 
 

@@ -125,13 +125,16 @@ def test_a_phase_begins_with_each_change_of_what_the_robot_does(tmp_path: Path) 
     ticks = records(20)
     ticks[12:, COLUMN["state"]] = STATES.index(State.IDLE)
     ticks[12:, COLUMN["moved"]] = np.nan
+    ticks[16:, COLUMN["beside"]] = True
     found = read(written(tmp_path / "run.mcap", ticks[:12], ticks[12:]))
     playing = {"tick": 0, "state": "playing", "torque": True, "goal": 1, "loop": 1, "frame": 0.0}
+    idle = {**playing, "state": "idle", "period_s": 0.001, "moved": None}
     assert found.messages["/motiond/phase"] == [
-        {**playing, "period_s": 0.001, "moved": 0.0},
-        {**playing, "tick": 12, "state": "idle", "frame": 12.0, "period_s": 0.001, "moved": None},
+        {**playing, "period_s": 0.001, "moved": 0.0, "beside": False},
+        {**idle, "tick": 12, "frame": 12.0, "beside": False},
+        {**idle, "tick": 16, "frame": 16.0, "beside": True},
     ]
-    assert found.stamps["/motiond/phase"] == [START_NS, START_NS + 12 * MS]
+    assert found.stamps["/motiond/phase"] == [START_NS + tick * MS for tick in (0, 12, 16)]
 
 
 def test_a_file_keeps_the_rules_of_ros_2_and_of_viewers(tmp_path: Path) -> None:

@@ -299,6 +299,30 @@ async def test_what_was_read_is_forgotten_after_a_while(rig: Rig, monkeypatch: p
         assert checked == [first, first]
 
 
+async def test_what_played_beside_a_motion_is_played_again_with_it_to_its_end(rig: Rig) -> None:
+    rows = {name: sweep(duration_s, joints=1) for name, duration_s in (("wave", 1.0), ("grip", 2.0))}
+    for (name, positions), joint in zip(rows.items(), JOINTS, strict=True):
+        write_seq(rig.folder / "motions" / f"{name}.seq", positions, (joint,), RATE_HZ)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "record/start", name="run")
+        wave = (await ask(registry, "play", motion="wave"))["goal_id"]
+        await rig.until_state("playing")
+        grip = (await ask(registry, "play", motion="grip", on_busy="beside"))["goal_id"]
+        ended = [await rig.result_of(goal_id) for goal_id in (wave, grip)]
+        await rig.until_state("idle", rig.place_of(ended[1]))
+        await asyncio.sleep(1.0)
+        first = rig.folder / "recordings" / (await ask(registry, "record/stop"))["file"]
+        again = await recorded(rig, registry, {"motion": first.stem})
+    assert [result["beside"] for result in ended] == [False, True]
+    once = read(first)
+    assert once.warnings == ()
+    gripped = once.positions[-len(rows["grip"]) - 1 :, 1]
+    assert gripped.tobytes() == np.append(rows["grip"], rows["grip"][-1]).tobytes()
+    assert (once.positions[len(rows["wave"]) :, 0] == rows["wave"][-1, 0]).all()
+    assert read(again).positions.tobytes() == once.positions.tobytes()
+
+
 async def test_no_setpoint_of_a_replay_is_far_from_the_one_before(rig: Rig) -> None:
     async with rig.running() as registry:
         first = await recorded(rig, registry, {"motion": "short"}, {"motion": "short", "speed": 1.1})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.daemon.rig import Rig, ask
 SCHEMA = etree.XMLSchema(etree.parse(Path(__file__).parents[2] / "files" / "junit.xsd"))
 LIMITS: dict[str, Any] = {"lower": -1.0, "upper": 1.0, "velocity": 2.0, "acceleration": 20.0}
 PERIOD_S = 0.01
+GOALS = count(1)
 
 
 def described(**limits: float | None) -> bytes:
@@ -60,7 +62,8 @@ def recording(
 
 
 def result(code: str = "SUCCESSFUL", message: str = "held", **changed: Any) -> dict[str, Any]:
-    return {"goal_id": "1", "motion": "wave", "code": code, "message": message, "played_s": 0.99} | changed
+    known = {"goal_id": str(next(GOALS)), "motion": "wave", "code": code, "message": message}
+    return {**known, "played_s": 0.99, **changed}
 
 
 def test_a_run_that_went_well_has_passed_with_its_peaks_and_errors(tmp_path: Path) -> None:
@@ -147,6 +150,20 @@ def test_runs_have_the_results_of_their_goals(tmp_path: Path) -> None:
         ("a soft stop",),
         ("the recording ends before its result",),
         ("it plays",),
+    ]
+
+
+def test_what_played_beside_others_is_a_run_and_its_rows_are_theirs(tmp_path: Path) -> None:
+    results = [
+        result(motion="grip", beside=True),
+        result(),
+        result("CANCELED", "a soft stop", motion="breathe", beside=True),
+    ]
+    evidence = evidence_of(recording(tmp_path / "run.mcap", results))
+    assert [(run.motion, run.rows, run.verdict, run.reasons) for run in evidence.runs] == [
+        ("wave", 100, "passed", ()),
+        ("grip", 0, "passed", ()),
+        ("breathe", 0, "failed", ("a soft stop",)),
     ]
 
 

@@ -8,8 +8,18 @@ import numpy as np
 import pytest
 
 from motiond.daemon.ipc.states import State
-from motiond.formats import load_motion, load_run
-from tests.daemon.recording.recordings import APPROACH, JOINTS, PARTS, PERIOD_S, PLAYED, REST, ticks, write
+from motiond.formats import load_motion, load_motions, load_run
+from tests.daemon.recording.recordings import (
+    APPROACH,
+    JOINTS,
+    PARTS,
+    PERIOD_S,
+    PLAYED,
+    REST,
+    Reports,
+    ticks,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +43,7 @@ def differences(rows: Floats) -> tuple[Floats, Floats]:
 def test_peaks_are_those_of_the_motion_that_was_played(tmp_path: Path, length: int) -> None:
     played = [(State.PLAYING, 1)] * length + [(State.IDLE, 1)] * 5
     rows = ticks(APPROACH + played)
+    rows[3:7, PARTS["reference_position"]] = rows[7, PARTS["reference_position"]]
     path = write(tmp_path / "run.mcap", rows)
     (peaks,) = peaks_of(path)
     motion = load_motion(path)
@@ -72,6 +83,46 @@ def test_a_goal_that_began_before_the_recording_did_not_begin_from_rest(tmp_path
     rows[:, PARTS["reference_position"]] = np.arange(15)[:, None] * PERIOD_S
     (peaks,) = peaks_of(write(tmp_path / "cut.mcap", rows[:8]))
     np.testing.assert_allclose(peaks.acceleration, 0.0, atol=1e-3)
+
+
+def test_a_goal_that_another_flows_into_begins_in_motion(tmp_path: Path) -> None:
+    """It is not from rest, and what it accelerates at where they meet is its own."""
+    flows = [(State.PLAYING, 1)] * 10 + [(State.PLAYING, 2)] * 10 + [(State.IDLE, 2)] * 2
+    rows, step = ticks(flows), PERIOD_S * np.array([0.0, *[1.0] * 9, *[1.5] * 10, 0.0, 0.0])
+    rows[:, PARTS["reference_position"]] = np.cumsum(step)[:, None]
+    path = write(tmp_path / "run.mcap", rows)
+    first, second = peaks_of(path)
+    np.testing.assert_allclose(first.velocity, 1.0)
+    np.testing.assert_allclose(first.acceleration, 0.0, atol=1e-3)
+    np.testing.assert_allclose(second.velocity, 1.5)
+    np.testing.assert_allclose(second.acceleration, 1.5 / PERIOD_S)  # to rest
+    (cut,) = peaks_of(write(tmp_path / "cut.mcap", rows[:15]))[1:]
+    np.testing.assert_allclose(cut.acceleration, 0.5 / PERIOD_S)
+
+
+BESIDE = [*APPROACH, *[(State.PLAYING, 1)] * 10, *[(State.IDLE, 1)] * 20]
+"""A goal that ends in tick 17; what is beside it plays from tick 10 until tick 22, and again in 30 and 31."""
+PLAYS_BESIDE = np.isin(np.arange(len(BESIDE)), [*range(10, 23), 30, 31])
+
+
+def test_a_goal_goes_on_until_what_plays_beside_it_rests(tmp_path: Path) -> None:
+    rows = ticks(BESIDE, beside=PLAYS_BESIDE)
+    results: Reports = [
+        ("result", {"goal_id": str(number), "motion": motion, "played_s": 1.0, "beside": beside}, time_s)
+        for number, (motion, beside, time_s) in enumerate(
+            [("grip", True, 0.015), ("wave", False, 0.018), ("nod", True, 0.023), ("breathe", True, 0.032)]
+        )
+    ]
+    path = write(tmp_path / "run.mcap", rows, results)
+    goals = load_run(path, points=4).goals
+    assert [(goal.result or {})["motion"] for goal in goals] == ["wave", "breathe"]
+    motions = load_motions(path)
+    for goal, motion, span in zip(goals, motions, (slice(7, 23), slice(30, 32)), strict=True):
+        played = rows[span, PARTS["reference_position"]]
+        assert motion.positions.tobytes() == played.tobytes()
+        assert goal.rows == len(played)
+        np.testing.assert_array_equal(goal.highest, played.max(axis=0))
+        assert motion.warnings == ()
 
 
 def test_errors_count_with_torque_and_feedback_alone(tmp_path: Path) -> None:
