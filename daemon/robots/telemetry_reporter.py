@@ -76,7 +76,7 @@ class TelemetryReporter:
                 if is_due:
                     observer.pass_over(subject)
                 continue
-            if kept and subject == "telemetry":
+            if subject == "telemetry" and (kept or observer.is_keeping):
                 for sample in kept:
                     self._report(subject, sample)
             elif is_due:

@@ -86,6 +86,7 @@ class Observer:
     `beside`: timing and extremes of each goal that plays beside it, by its id.
     `keep_every_s`: on virtual time, which may run far ahead between two readings: how far apart, by that
     time, the samples in motion are that `take_kept` returns.
+    `is_keeping`: whether the newest record is one of those of which some are kept.
     `tap`: gets every record that is read.
     """
 
@@ -103,6 +104,7 @@ class Observer:
         self._unix_less_monotonic = unix_less_monotonic
         self._keep_every_s, self._frames_per_tick = keep_every_s, 1.0
         self._kept: list[dict[str, Any]] = []
+        self.is_keeping = False
         self._last_kept = -1.0
         self._missed = self._skipped = 0.0
         self.sample: Sample | None = None
@@ -151,6 +153,7 @@ class Observer:
         if self.drift is not None:
             self.drift.add(records, self._unix_less_monotonic())
         taken = 0
+        self.is_keeping = self._keep_every_s is not None and bool(active[-1])
         if self._keep_every_s is not None:
             taken = self._keep(records, np.flatnonzero(active), self._keep_every_s)
         for subject, peaks in self._contacts.items():

@@ -53,6 +53,7 @@ class Reported:
         self.times: list[float] = []
         self.sample, self.diagnostics, self.start_second = self, dict, lambda: None
         self.take_kept: Any = list
+        self.is_keeping = False
         self._period_s = rates.watch_period_s
         self.page_times: list[float] = []
         self._reporter = TelemetryReporter(self._report, rates, lambda _: True, dict)
@@ -87,7 +88,7 @@ async def test_telemetry_and_the_samples_of_pages_are_reported_each_as_often_as_
 
 
 async def test_on_virtual_time_telemetry_comes_by_the_time_of_the_robot() -> None:
-    """A motion of 2 s is over before anybody looks; before and after the robot rests."""
+    """A motion of 2 s is looked at three times, once while no tick has come; else it rests."""
     fd = ring.create(1)
     reader, writer, record = ring.RingReader(fd, 1), ring.RingWriter(fd, 1), ring.Record(1)
     os.close(fd)
@@ -103,8 +104,8 @@ async def test_on_virtual_time_telemetry_comes_by_the_time_of_the_robot() -> Non
             record["position"][0] = float(number)
             writer.put(record.data)
 
-    def told() -> list[tuple[Subject, float, float]]:
-        reporter.take(observer, 1.0, moving=False)
+    def told(*, moving: bool = False) -> list[tuple[Subject, float, float]]:
+        reporter.take(observer, 1.0, moving=moving)
         samples = [(subject, data) for subject, data in reports if subject != "diagnostics"]
         reports.clear()
         return [(subject, data["feedback"]["position"][0], data["frame"]) for subject, data in samples]
@@ -113,12 +114,18 @@ async def test_on_virtual_time_telemetry_comes_by_the_time_of_the_robot() -> Non
     observer.take()
     assert told() == []
     observer.start_goal(None, 2.0)
-    ticks(100, 250, State.PLAYING)
+    ticks(100, 200, State.PLAYING)
+    observer.take()
+    assert told(moving=True) == [("telemetry", float(number), 2.0 * number) for number in range(100, 200, 5)]
+    await asyncio.sleep(1.0)
+    observer.take()
+    assert told(moving=True) == []
+    ticks(200, 250, State.PLAYING)
     observer.take()
     ticks(250, 300, State.PLAYING)
     ticks(300, 310, State.IDLE)
     observer.take()
-    assert told() == [("telemetry", float(number), 2.0 * number) for number in range(100, 300, 5)]
+    assert told() == [("telemetry", float(number), 2.0 * number) for number in range(200, 300, 5)]
     observer.take()
     assert told() == [("telemetry", 309.0, 309.0)]  # where it rests
     ticks(310, 400, State.IDLE)
