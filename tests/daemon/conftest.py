@@ -439,7 +439,8 @@ class MqttObserver:
         return None
 
     async def ask(self, topic: str, payload: bytes) -> Any:
-        await self.client.publish(topic, payload, qos=1)
+        # What the broker confirms stands behind all that it has sent before, which may be a lot.
+        await self.client.publish(topic, payload, qos=1, timeout=PATIENCE_S)
         answer = data_of(await self.until(topic.replace("/request/", "/response/")))
         if self._checked and answer["status"] == "ok" and "ignored" not in answer["data"]:
             contract.check_request(topic, payload, self._base)
@@ -453,7 +454,8 @@ def data_of(message: aiomqtt.Message) -> Any:
 
 @asynccontextmanager
 async def listening(settings: MqttSettings, *, checked: bool = True) -> AsyncIterator[MqttObserver]:
-    async with MqttConnection(settings) as client:
+    """Observe all at a broker, which gives the observer the time to check what it has sent."""
+    async with MqttConnection(settings.model_copy(update={"keepalive_s": 600})) as client:
         await client.subscribe(f"{settings.base}/#", qos=1)
         yield MqttObserver(client, settings.base, checked=checked)
 

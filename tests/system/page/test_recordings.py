@@ -5,6 +5,7 @@ Their answers stand in for a daemon's where it would take long to come to them: 
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +16,7 @@ import pytest
 from tests.system.page.browser import JOINTS, browsing, part
 from tests.system.page.recorded import StandIn, listed, run_of
 from tests.system.page.test_page import BEYOND, PHONES, SMALL, axe_finds_nothing_serious
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -348,6 +350,14 @@ async def test_a_motion_is_recorded_and_looked_at(rig: ManyRobots, desk: Browsed
     assert desk.errors == []
 
 
+async def until_read(rig: ManyRobots, recording: str) -> None:
+    """Have the daemon read a recording, which takes longer than a page waits on a busy machine."""
+    async with asyncio.timeout(PATIENCE_S):
+        while (answer := await rig.ask("play", motion=recording))["status"] != "ok":
+            assert answer["error"]["code"] == "BUSY", answer
+    await rig.rest()
+
+
 async def test_a_recording_of_the_robot_is_kept_played_again_and_deleted(
     rig: ManyRobots, desk: Browsed
 ) -> None:
@@ -369,6 +379,7 @@ async def test_a_recording_of_the_robot_is_kept_played_again_and_deleted(
         await page.click("button:text-is('Kept')")
         await page.wait_for_selector("button:text-is('Keep')")
     with part("it is played again by its references"):
+        await until_read(rig, name)
         await page.click("button:text('Play reference')")
         await desk.until_state("playing")
         await rig.until_sees("state", lambda seen: (seen["motion"] or "").startswith(name))
