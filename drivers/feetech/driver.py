@@ -126,6 +126,7 @@ class FeetechDriver(SerialDriver):
         places = self._places_of(actuators)
         with reached(places, self.options, self._buses, self._open_line, self.family) as bus_of:
             refuse_held_places(places, bus_of, self.family)
+            self._feedback.note_restart(place.index for place in places)
             for place in places:
                 lock(place, bus_of[place.bus], 0)
                 bus_of[place.bus].send(self.family.protocol.reboot(place.servo_id))

@@ -16,7 +16,7 @@ from ..base import CommunicationLost, DriverError
 from .bus import TRIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from ..base import ActuatorState, Floats
     from .bus import Bus
@@ -150,6 +150,12 @@ class Chain:
     def send_goals(self, goals: Sequence[int]) -> None:
         """Send goal positions. `goals`: in ticks, of all actuators."""
         self.write("goal_position", {servo.servo_id: goals[servo.index] for servo in self.servos})
+
+    def send_some_goals(self, goals: Sequence[int], withheld: Collection[int]) -> None:
+        """Send the goals of all actuators but those withheld, by their indexes."""
+        wanted = {one.servo_id: goals[one.index] for one in self.servos if one.index not in withheld}
+        if wanted:
+            self.write("goal_position", wanted)
 
     def ask(self, *, full: bool) -> None:
         """Ask for feedback without waiting; `take` waits for it."""

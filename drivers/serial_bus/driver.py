@@ -30,6 +30,7 @@ from .setup import (
     reboot_failed,
     refuse_failed,
     refuse_held,
+    refuse_held_places,
     restart,
     settle,
     shutdown_masks,
@@ -276,6 +277,8 @@ class SerialDriver(Driver):
         feedback.fill(state)
         feedback.refuse_silence()
         feedback.refuse_failures()
+        if feedback.withheld:
+            feedback.look_at_returned(held=self._torque)
         if turn == self.options.status_every // 2:
             feedback.look_at_next(held=self._torque)
 
@@ -319,8 +322,12 @@ class SerialDriver(Driver):
         ]
 
     def _send(self) -> None:
+        withheld = self._feedback.withheld
         for chain in self._chains:
-            chain.send_goals(self._goal)
+            if withheld:
+                chain.send_some_goals(self._goal, withheld)
+            else:
+                chain.send_goals(self._goal)
         self._sent_s = self.now()
 
     # -- torque ---------------------------------------------------------------------------------------------
@@ -329,10 +336,11 @@ class SerialDriver(Driver):
         """Refuse none."""
 
     def reboot(self, actuators: Sequence[str]) -> None:
-        """Restart servos; raises as `restart` does."""
+        """Restart servos; raises as `refuse_held_places` and `restart` do."""
         places = self._places_of(actuators)
         with reached(places, self.options, self._buses, self._open_line, self.family) as bus_of:
-            restart(places, bus_of, self.family)
+            refuse_held_places(places, bus_of, self.family)
+            restart(places, bus_of)
 
     def _places_of(self, actuators: Sequence[str]) -> list[Place]:
         return [place for place in self._places if place.actuator in actuators]
@@ -376,7 +384,7 @@ class SerialDriver(Driver):
         for chain in self._chains:
             chain.set_all("torque_enable", 1)
         self._torque = True
-        self._feedback.torque.fill(1.0)
+        self._feedback.note_hold()
         self._sent_s = self.now()
 
     def _set_goals_moving(self) -> None:

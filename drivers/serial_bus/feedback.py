@@ -14,15 +14,18 @@ from .setup import failed, failures, raise_all
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ..base import ErrorCounts, Floats
     from .bus import Bus
     from .chain import Chain, Servo
     from .family import Family
+    from .models import Item
     from .units import Units
 
 NOTICE_PAUSE_S = 60.0
+RESTART_S = 0.05
+"""So soon no servo answers again that has restarted."""
 
 
 class Feedback:
@@ -32,8 +35,9 @@ class Feedback:
     `lost_after`: how many answers in a row a lost servo has missed. `errors`: what is counted of each; a
     servo that lost its torque without an error has restarted. `position` (actuators,): in rad.
     `torque` (actuators,): 1 where torque is on by the servo's register, 0 where it is off; NaN where it is
-    not known. `shutdown` (actuators,): the hardware errors at which each servo switches its torque off; the
-    caller sets it.
+    not known. `withheld`: the actuators whose servos are to get no goals, as a goal may switch torque on:
+    those found without torque, and those that may have restarted. `shutdown` (actuators,): the hardware
+    errors at which each servo switches its torque off; the caller sets it.
     """
 
     watched: ClassVar[tuple[str, ...]] = ("torque_enable",)
@@ -63,6 +67,8 @@ class Feedback:
         self._alert, self._alerted = np.zeros((2, count), np.uint8)
         self._missed = np.zeros(count, np.int64)
         self._is_any_missed = self._is_any_alert = False  # no array need be looked at while all is well
+        self.withheld: set[int] = set()
+        self._unseen: set[int] = set()
         self._noticed_s: dict[tuple[int, int], float] = {}
         self._next_look = 0
         self.disconnect()
@@ -113,6 +119,13 @@ class Feedback:
         self._errors.missed[at] += missed
         self._errors.damaged[at] += np.array(chain.damaged)
         self._is_any_missed = bool(self._missed.any())
+        silent = missed & (self._now() - self._state.stamp_s[at] > RESTART_S)
+        self._doubt(at[silent].tolist())
+
+    def _doubt(self, indexes: Iterable[int]) -> None:
+        """Have these servos looked at before they get goals again."""
+        self._unseen.update(indexes)
+        self.withheld.update(self._unseen)
 
     def ticks(self) -> Floats:
         """Return the positions in ticks (actuators,)."""
@@ -201,7 +214,26 @@ class Feedback:
         """Find out whether a servo that has failed has its torque still; not known if it does not answer."""
         item = servo.model.table["torque_enable"]
         data = servo.bus.glance(servo.servo_id, item.address, item.size)
-        self.torque[servo.index] = np.nan if data is None else item.decode(data, item.address)
+        if data is None:
+            self.torque[servo.index] = np.nan
+            self._doubt([servo.index])
+        else:
+            self._note_torque(servo.index, item.decode(data, item.address))
+
+    def _note_torque(self, index: int, torque: float) -> None:
+        self.torque[index] = torque
+        self._unseen.discard(index)
+        (self.withheld.discard if torque else self.withheld.add)(index)
+
+    def note_restart(self, indexes: Iterable[int]) -> None:
+        """Take these servos as restarted on request, and so without torque."""
+        for index in indexes:
+            self._note_torque(index, 0.0)
+
+    def note_hold(self) -> None:
+        """Take all servos as holding."""
+        for servo in self._servos:
+            self._note_torque(servo.index, 1.0)
 
     def look_at_next(self, *, held: bool) -> None:
         """Read a register of one servo, the next in turn: its torque, or all `watched` where it should hold.
@@ -211,6 +243,19 @@ class Feedback:
         looks = self._looks[held]
         servo, name, item = looks[self._next_look % len(looks)]
         self._next_look += 1
+        self._look_at(servo, name, item, held=held)
+
+    def look_at_returned(self, *, held: bool) -> None:
+        """Read the torque of servos that answer again and may have restarted; raises as `look_at_next` does.
+
+        Called before goals are sent again.
+        """
+        name = self.watched[0]
+        for index in [one for one in self._unseen if not self._missed[one]]:
+            servo = self._servos[index]
+            self._look_at(servo, name, servo.model.table[name], held=held)
+
+    def _look_at(self, servo: Servo, name: str, item: Item, *, held: bool) -> None:
         data = servo.bus.glance(servo.servo_id, item.address, item.size)
         if data is None:
             self._errors.missed[servo.index] += 1
@@ -232,9 +277,9 @@ class Feedback:
 
     def _take_register(self, servo: Servo, name: str, value: int, *, held: bool) -> None:
         if name == "torque_enable":
-            if held and not value and self.torque[servo.index] == 1 and not self._alert[servo.index]:
+            if not value and self.torque[servo.index] == 1 and not self._alert[servo.index]:
                 self._errors.restarts[servo.index] += 1
-            self.torque[servo.index] = value
+            self._note_torque(servo.index, value)
         if held and (problem := self.why_not_held(servo, name, value)) is not None:
             raise problem
 

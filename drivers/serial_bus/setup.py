@@ -309,20 +309,21 @@ def reached(
         }
 
 
-def restart(places: Sequence[Place], bus_of: Mapping[int, Bus], family: Family) -> None:
+def restart(places: Sequence[Place], bus_of: Mapping[int, Bus]) -> None:
     """Restart servos, and wait until they answer again. `bus_of`: as of `reached`.
 
-    Raises DriverError if a servo holds, so that it would drop (then none is restarted), or does not answer.
-    One with an error that lets no driver open is restarted all the same: there is no other way to release it.
+    Raises DriverError with all that do not answer.
     """
-    refuse_held_places(places, bus_of, family)
     for place in places:
         bus_of[place.bus].reboot(place.servo_id)
     wait_for_boot(places, bus_of)
 
 
 def refuse_held_places(places: Sequence[Place], bus_of: Mapping[int, Bus], family: Family) -> None:
-    """Raise DriverError with all servos that hold, so that they would drop, or that do not answer."""
+    """Raise DriverError with all servos that hold, so that they would drop, or that do not answer.
+
+    One with an error that lets no driver open may be restarted all the same: nothing else releases it.
+    """
     problems = (_hindrance(one, bus_of[one.bus], family) for one in places)
     raise_all([problem for problem in problems if problem is not None])
 
@@ -336,7 +337,7 @@ def wait_for_boot(places: Sequence[Place], bus_of: Mapping[int, Bus]) -> None:
 
 
 def _hindrance(place: Place, bus: Bus, family: Family) -> DriverError | None:
-    """Return why a servo is not to be restarted; with an error that lets no driver open, it may always be."""
+    """Return why a servo is not to be restarted."""
     found = bus.ping(place.servo_id)
     if found is None:
         return _silent(place, bus)

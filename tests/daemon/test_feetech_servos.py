@@ -153,17 +153,17 @@ async def test_a_servo_that_restarts_by_itself_is_named_and_the_others_hold_unti
     shoulder, elbow = chain.servos
     elbow.torque_on_by_goal = True
     async with rig.running() as registry:
-        await restarted(rig, registry, elbow)
+        await restarted(rig, registry, elbow, 1)
         before = shoulder.position_ticks
         await asyncio.sleep(1.0)
         assert (shoulder.torque, elbow.torque, shoulder.position_ticks) == (True, False, before)
         assert await ask(registry, "disable") == {"state": "idle", "torque": False}
         assert (shoulder.torque, elbow.torque) == (False, False)
-        await restarted(rig, registry, elbow)
+        await restarted(rig, registry, elbow, 2)
         assert await plays(rig, registry)
 
 
-async def restarted(rig: Rig, registry: RobotRegistry, elbow: EmulatedServo) -> None:
+async def restarted(rig: Rig, registry: RobotRegistry, elbow: EmulatedServo, times: int) -> None:
     """Let the elbow restart while both hold, and wait until the robot is back without it."""
     await rig.until_state("idle")
     await ask(registry, "enable")
@@ -172,7 +172,7 @@ async def restarted(rig: Rig, registry: RobotRegistry, elbow: EmulatedServo) -> 
     lost = await rig.until("event", lambda data: data["kind"] == "stream_lost", since)
     back = await rig.until("event", lambda data: data["kind"] == "back", since)
     idle = await rig.until("state", lambda data: data["loose"] == ["elbow"], since)
-    await rig.until("diagnostics", lambda data: data["errors"]["missed"][1] > 0, since)
+    await rig.until("diagnostics", lambda data: data["errors"]["restarts"][1] == times, since)
     assert "servo 2 (elbow)" in lost["message"]
     assert (idle["state"], idle["torque"]) == ("idle", True)
     assert back["message"] == (
