@@ -1,4 +1,4 @@
-"""Behaviour of the whole daemon on Feetech servos that report errors: emulated ones, on a port in memory."""
+"""Behaviour of the whole daemon on Feetech servos: emulated ones, on a port in memory."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from motiond.drivers.feetech.emulator.chain import EmulatedChain
 from motiond.drivers.feetech.errors import ANGLE_SENSOR, CURRENT, OVERLOAD
 from motiond.drivers.testing.rig import Clock
 from tests.daemon.rig import JOINTS, Rig, ask, refused, sweep, write_seq
+from tests.daemon.shafts import take_lessons, teach_by_twenty_hands
 from tests.drivers.feetech.bench import servo
 from tests.drivers.feetech.memory_driver import MemoryFeetech
 from tests.drivers.serial_bus.memory_port import MemoryPort
@@ -230,3 +231,12 @@ async def test_an_emergency_stop_stays_latched_over_a_loss_and_its_reset_drops_n
         assert (shoulder.torque, elbow.torque) == (True, False)
         assert await ask(registry, "disable") == {"state": "idle", "torque": False}
         assert (shoulder.torque, elbow.torque) == (False, False)
+
+
+async def test_what_twenty_hands_have_taught_is_played_within_bound_and_limits(
+    rig: Rig, chain: EmulatedChain
+) -> None:
+    take_lessons(rig)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await teach_by_twenty_hands(rig, registry, chain.servos)

@@ -19,6 +19,7 @@ from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
 from motiond.drivers.testing.rig import Clock
 from tests.daemon.rig import JOINTS, Rig, ask, refused, sweep, write_seq
+from tests.daemon.shafts import take_lessons, teach_by_twenty_hands, turn
 from tests.drivers.dynamixel.memory_driver import MemoryDynamixel
 from tests.drivers.serial_bus.memory_port import MemoryPort
 
@@ -29,7 +30,6 @@ pytestmark = pytest.mark.slow
 
 MODEL = models_by_name()["XM430-W350"]
 RATE_HZ = 50
-HAND_S = 0.01
 
 
 class Cable:
@@ -216,15 +216,6 @@ async def test_servos_of_a_cable_that_is_unplugged_cannot_be_restarted(rig: Rig,
         await rig.until_state("idle", since)
 
 
-async def moved(servo: EmulatedServo, rad: float, for_s: float = 1.5) -> None:
-    """Turn a servo that gives way by hand, from rest to rest."""
-    ticks, steps = rad / MODEL.rad_per_tick, round(for_s / HAND_S)
-    for step in range(steps):
-        servo.hand_ticks_s = ticks / for_s * (1.0 - math.cos(2.0 * math.pi * (step + 0.5) / steps))
-        await asyncio.sleep(HAND_S)
-    servo.hand_ticks_s = 0.0
-
-
 async def test_servos_are_taught_by_hand_and_play_what_they_were_taught(rig: Rig, cable: Cable) -> None:
     rig.robot["motions"] = [{"folder": "motions", "upload": True}]
     rig.robot["joints"]["elbow"] |= {"reduction": -2.0, "offset": 0.25}
@@ -233,9 +224,9 @@ async def test_servos_are_taught_by_hand_and_play_what_they_were_taught(rig: Rig
         await rig.until_state("idle")
         begin = shoulder.position_ticks
         await ask(registry, "teach/start")
-        await moved(shoulder, 0.6)
+        await turn(shoulder, 0.6)
         pose = await ask(registry, "teach/pose")
-        await asyncio.gather(moved(shoulder, -0.3), moved(elbow, 0.5))
+        await asyncio.gather(turn(shoulder, -0.3), turn(elbow, 0.5))
         stopped = await ask(registry, "teach/stop")
         assert (stopped["problems"], stopped["holds"]) == ([], True)
         assert stopped["ended_because"] == "ended on request; the robot holds"
@@ -249,6 +240,15 @@ async def test_servos_are_taught_by_hand_and_play_what_they_were_taught(rig: Rig
         played = await rig.result_of(goal_id)
     assert played["code"] == "SUCCESSFUL", played["message"]
     assert (shoulder.position_ticks - begin) * MODEL.rad_per_tick == pytest.approx(0.3, abs=0.02)
+
+
+async def test_what_twenty_hands_have_taught_is_played_within_bound_and_limits(
+    rig: Rig, cable: Cable
+) -> None:
+    take_lessons(rig)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await teach_by_twenty_hands(rig, registry, cable.chain.servos)
 
 
 URDF = """<robot name="arm">
