@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import orjson
 
-from motiond.formats.io import JOINT_STATE, SCHEMA_ENCODING, STRING, TF_MESSAGE, Schema, Topic, packed_string
+from motiond.formats.io import (
+    CHANNEL_METADATA,
+    JOINT_STATE,
+    SCHEMA_ENCODING,
+    STRING,
+    TF_MESSAGE,
+    Schema,
+    Topic,
+    packed_string,
+)
 
 if TYPE_CHECKING:
     from .mcap_file import ChunkedFile
@@ -42,7 +51,8 @@ class Channels:
             name, text = _SCHEMAS.get(topic, STRING)
             if name not in self._schemas:
                 self._schemas[name] = self._writer.register_schema(name, SCHEMA_ENCODING, text.encode())
-            self._channels[topic] = self._writer.register_channel(topic, "cdr", self._schemas[name])
+            schema = self._schemas[name]
+            self._channels[topic] = self._writer.register_channel(topic, "cdr", schema, CHANNEL_METADATA)
         return self._channels[topic]
 
 

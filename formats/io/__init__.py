@@ -20,6 +20,7 @@ from .mesh_corners import is_text_stl, mesh_points
 from .mesh_file import find_mesh, open_mesh, refuse_damaged
 from .regular_file import open_regular
 from .ros2 import (
+    CHANNEL_METADATA,
     JOINT_STATE,
     SCHEMA_ENCODING,
     STRING,
@@ -37,6 +38,7 @@ from .xml.poses import pose_of_angles
 from .yaml.errors import explained, nests_too_deeply, unreadable
 
 __all__ = [
+    "CHANNEL_METADATA",
     "HEBI_CONFIG",
     "JOINT_STATE",
     "SCHEMA_ENCODING",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FormatError
-from ..io.ros2 import JOINT_STATE, SCHEMA_ENCODING, JointStates, Topic
+from ..io.ros2 import CHANNEL_METADATA, JOINT_STATE, SCHEMA_ENCODING, JointStates, Topic
 from ..io.writers.digits import ALL_DIGITS, check_digits, rounded_columns
 from ..io.writers.motion_writing import joint_names, ros_stamps, unwritable, written_series
 from ..io.writers.output import replacing
@@ -40,7 +40,7 @@ def dump(
         writer: Any = Writer(stream)  # some of its methods have no types
         writer.start(profile="ros2", library="motiond")
         schema = writer.register_schema(JOINT_STATE.name, SCHEMA_ENCODING, JOINT_STATE.text.encode())
-        channel = writer.register_channel(Topic.FEEDBACK, "cdr", schema)
+        channel = writer.register_channel(Topic.FEEDBACK, "cdr", schema, CHANNEL_METADATA)
         for first in range(0, len(stamps), BATCH_ROWS):
             batch = slice(first, first + BATCH_ROWS)
             states = packer.packed(stamps[batch], *(values[batch] for values in arrays))

@@ -80,10 +80,10 @@ class ChunkedFile:
         self._append(packed(schema))
         return number
 
-    def register_channel(self, topic: str, encoding: str, schema: int) -> int:
+    def register_channel(self, topic: str, encoding: str, schema: int, metadata: Mapping[str, str]) -> int:
         """Return the number of a new channel; `schema`: that of its messages."""
         number = len(self._index.channels) + 1
-        self._index.channels[number] = channel = Channel(number, topic, encoding, {}, schema)
+        self._index.channels[number] = channel = Channel(number, topic, encoding, dict(metadata), schema)
         self._append(packed(channel))
         return number
 

@@ -6,9 +6,10 @@
 """
 
 from .messages import JointStates, Transforms, packed_string
-from .schemas import JOINT_STATE, SCHEMA_ENCODING, STRING, TF_MESSAGE, Schema, Topic
+from .schemas import CHANNEL_METADATA, JOINT_STATE, SCHEMA_ENCODING, STRING, TF_MESSAGE, Schema, Topic
 
 __all__ = [
+    "CHANNEL_METADATA",
     "JOINT_STATE",
     "SCHEMA_ENCODING",
     "STRING",

@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 SCHEMA_ENCODING = "ros2msg"
+CHANNEL_METADATA = {"offered_qos_profiles": ""}
+"""The profile `ros2` demands this of each channel (https://mcap.dev/spec/registry); no publisher is known."""
 _RULE = "=" * 80
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
 SIX_AXIS = Path(__file__).parents[3] / "config" / "robots" / "six_axis.hrdf"
-JSON_TOPICS = ("phase", "gap", "timing", "state", "event", "result")
+JSON_TOPICS = ("phase", "gap", "timing", "contacts", "state", "event", "result")
 PARTS = slices(len(JOINTS))
 START_NS = 1_795_000_000_000_000_000
 MS = 1_000_000
@@ -138,19 +138,25 @@ def test_a_phase_begins_with_each_change_of_what_the_robot_does(tmp_path: Path) 
 
 
 def test_a_file_keeps_the_rules_of_ros_2_and_of_viewers(tmp_path: Path) -> None:
-    """All is in CDR with definitions in ros2msg; qualities of service are left out, or rosbags wants all."""
+    """All is in CDR with definitions in ros2msg, and decoded alike by two libraries."""
     description = RobotDescription.of(load_robot(SIX_AXIS), JOINTS)
-    writer = RecordingWriter(tmp_path / "run.mcap", about(description=description))
-    writer.add(records(5))
-    writer.add(records(5, first=9))
+    touching = about(description=description, bodies=("floor", "hand"))
+    writer = RecordingWriter(tmp_path / "run.mcap", touching)
+    rows = np.pad(records(14), ((0, 0), (0, CONTACT)), constant_values=np.nan)
+    contacts_of(rows, len(JOINTS))[3, 0] = [0.0, 1.0, 0.5, 0.1, 0.0, 1.0, 0.0, 9.0]
+    writer.add(rows[:5])
+    writer.add(rows[9:])
     for subject in ("state", "event", "result"):
         writer.add_report(subject, {}, START_NS)
     path = writer.finish("asked to")
     with path.open("rb") as stream:
         reader: Any = make_reader(stream, decoder_factories=[DecoderFactory()])
         summary = reader.get_summary()
-        decoded = [message.channel.topic for message in reader.iter_decoded_messages()]
-    assert {(one.message_encoding, str(one.metadata)) for one in summary.channels.values()} == {("cdr", "{}")}
+        decoded = [(one.channel.topic, one.decoded_message) for one in reader.iter_decoded_messages()]
+    assert [one.message_encoding for one in summary.channels.values()] == ["cdr"] * len(summary.channels)
+    assert [one.metadata for one in summary.channels.values()] == (
+        [{"offered_qos_profiles": ""}] * len(summary.channels)
+    )
     assert {schema.encoding for schema in summary.schemas.values()} == {"ros2msg"}
     kinds = {one.topic: summary.schemas[one.schema_id].name for one in summary.channels.values()}
     assert kinds == {
@@ -160,7 +166,22 @@ def test_a_file_keeps_the_rules_of_ros_2_and_of_viewers(tmp_path: Path) -> None:
         "/robot_description": "std_msgs/msg/String",
         **{f"/motiond/{name}": "std_msgs/msg/String" for name in JSON_TOPICS},
     }
-    assert {*decoded} == {*kinds}
+    assert {topic for topic, _ in decoded} == {*kinds}
+    with AnyReader([path]) as other:
+        again = [(one.topic, other.deserialize(raw, one.msgtype)) for one, _, raw in other.messages()]
+    assert [(topic, shown(message)) for topic, message in again] == [
+        (topic, shown(message)) for topic, message in decoded
+    ]
+
+
+def shown(message: Any) -> Any:
+    """Return a message's fields, whichever library has decoded it."""
+    if isinstance(message, np.ndarray | list | tuple):
+        return [shown(one) for one in message]
+    names = getattr(message, "__dataclass_fields__", None) or getattr(message, "__slots__", None)
+    if names is None:
+        return message
+    return {name: shown(getattr(message, name)) for name in names if not name.startswith("_")}
 
 
 def test_the_last_tick_of_a_robot_that_ticks_no_more_is_not_kept_back(tmp_path: Path) -> None:
