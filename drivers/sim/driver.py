@@ -75,6 +75,7 @@ class SimDriver(Driver):
         self._plant: Plant | None = None
         self._left: Plant | None = None
         self._log: CommandLog | None = None
+        self._period_s = 0.0
         self._holding = False
         self._halted = False
 
@@ -120,6 +121,7 @@ class SimDriver(Driver):
         self._require_description()
         try:
             self._plant = self._find_plant()
+            self._tell_period(self._plant)
             self._plant.configure(self._dynamics)
             self.bodies = self._plant.bodies
             self._faults.apply(self._plant)
@@ -202,6 +204,12 @@ class SimDriver(Driver):
         """Set the tick period; the command lifetime must outlast three of it."""
         super().set_period(period_s)
         require_lifetime(WHERE, self._dynamics.command_lifetime_s, period_s)
+        self._period_s = period_s
+        self._tell_period(self._plant)
+
+    def _tell_period(self, plant: Plant | None) -> None:
+        if isinstance(plant, PhysicalPlant):
+            plant.set_period(self._period_s)
 
     def read(self, state: ActuatorState) -> None:
         """Report where the actuators are, or were `latency_s` ago."""

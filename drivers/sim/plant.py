@@ -69,7 +69,7 @@ WEIGHING_STEPS = STEPS_PER_S // 100
 
 
 # Looking up an enum's member costs a microsecond on Python 3.11, too much for every tick.
-_STEP, _COMMAND_STEP = int(Header.STEP), int(Header.COMMAND_STEP)
+_STEP, COMMAND_STEP = int(Header.STEP), int(Header.COMMAND_STEP)
 
 
 MOTION = slice(Row.FIRST_CHANGE, Row.CHANGE + 1)
@@ -262,7 +262,7 @@ class Plant:
 
     def refresh(self) -> None:
         """Restart the command lifetime, as a command does."""
-        self._header[_COMMAND_STEP] = self.step
+        self._header[COMMAND_STEP] = self.step
 
     def command(self, values: Floats) -> None:
         """Set new goals.
@@ -310,7 +310,7 @@ class Plant:
         if step <= self.step:
             return
         if self.torque:
-            last = self._header[_COMMAND_STEP] + self._lifetime_steps
+            last = self._header[COMMAND_STEP] + self._lifetime_steps
             if step > last:
                 self._run(int(max(last, self.step)))
                 self.set_torque(on=False)

@@ -7,6 +7,7 @@ elsewhere in the block, by a fault, a hand or a beginning, is put there in the w
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,22 +15,27 @@ import numpy as np
 from ...base import DriverError
 from ..integrator import COAST_TIME_S, Stops
 from ..layout import STEP_S, STEPS_PER_S, Header, Row
-from ..plant import STATE, Plant, numbers_needed
+from ..plant import COMMAND_STEP, STATE, Plant, numbers_needed
 from .world import HALF_STEP_S
 
 if TYPE_CHECKING:
-    from ...base import ActuatorState, Floats
+    from ...base import ActuatorState, Booleans, Floats
     from ..propagator import Dynamics
     from .world import World
 
 LONGEST_FALL = 10 * STEPS_PER_S
 """After so many steps at once nothing moves any more."""
+HALF_STEP = 0.5
 GIVES_WAY = 1e-3
 """So far, in rad or m, an end may give way before a joint counts as put beyond it."""
 
 
 class PhysicalPlant(Plant):
     """Actuators in a world.
+
+    Between two commands, goals go on to where the velocities that are fed forward, and their latest change,
+    let the next ones be expected, as those of drives that interpolate do. After a period without a command
+    they stand still.
 
     `where`: who reports a world that has diverged. `delay_steps`: how many steps old feedback is.
     """
@@ -38,6 +44,8 @@ class PhysicalPlant(Plant):
         count = len(world.inertia)
         self._where, self._world = where, world
         self._effort, self._placed = np.empty(count), np.empty((2, count))
+        self._period_steps = 0.0
+        self._pace, self._lead_before, self._pace_by_lead, self._pace_by_change = np.zeros((4, count))
         numbers = np.zeros(numbers_needed(count))
         rows = numbers[len(Header) :].reshape(len(Row), count)
         self._place, self._stops = rows[STATE], Stops(rows)
@@ -63,6 +71,32 @@ class PhysicalPlant(Plant):
         )
         self._stops = Stops(self.rows, GIVES_WAY)
         world.set_ends(self._stops.lowest, self._stops.highest)
+
+    def set_period(self, period_s: float) -> None:
+        """Set how far commands are apart from now on; 0 where that is not known."""
+        self._period_steps = period_s / STEP_S
+        self._set_pace_gains()
+
+    def command(self, values: Floats) -> None:
+        """Set new goals, as `Plant` does, and how fast they go on."""
+        np.copyto(self._lead_before, self._velocity_lead)
+        super().command(values)
+        np.subtract(self._velocity_lead, self._lead_before, self._scratch)
+        np.multiply(self._scratch, self._pace_by_change, self._scratch)
+        np.multiply(self._velocity_lead, self._pace_by_lead, self._pace)
+        np.add(self._pace, self._scratch, self._pace)
+        if self._drifting:
+            self._pace[self._drift != 0.0] = 0.0
+
+    def hold(self, position: Floats) -> None:
+        """Set the goal to `position` (actuators,), where it stays; counts as a command."""
+        super().hold(position)
+        self._pace.fill(0.0)
+
+    def stop(self, which: Booleans) -> None:
+        """Let some actuators, of shape (actuators,), hold where they are; commands of NaN leave them so."""
+        super().stop(which)
+        self._pace[which] = 0.0
 
     @property
     def is_sound(self) -> bool:
@@ -99,7 +133,18 @@ class PhysicalPlant(Plant):
         self._velocity[self._stuck] = 0.0
         self._stuck_at = self._position.copy()
         self._change_by_effort = np.divide(STEP_S, inertia, out=np.zeros_like(inertia), where=inertia > 0)
+        self._set_pace_gains()
         self._set_speed_limit()
+
+    def _set_pace_gains(self) -> None:
+        """Prepare for going on: a target is a goal, and what a velocity v shifts it by, `lead v`.
+
+        At an acceleration a, targets of commands that are T apart are `(v + a T / 2) T + lead a T` apart.
+        """
+        lead, period_s = self._feed_gains[1], self._period_steps * STEP_S
+        self._pace_by_lead = np.divide(1.0, lead, out=np.zeros_like(lead), where=lead > 0)
+        self._pace_by_change = self._pace_by_lead / 2 + (1 / period_s if period_s else 0.0)
+        self._pace.fill(0.0)
 
     def _set_speed_limit(self) -> None:
         """Limit the position errors that drives act on, so that they ask for no more than their velocity."""
@@ -129,18 +174,40 @@ class PhysicalPlant(Plant):
             for step in range(self.step + 1, self.step + walked + 1):
                 self._take_step(step)
         elif walked:
-            np.copyto(self._world.control, self._target)
-            self._world.step(walked)
-            self._show()
+            self._take_steps(walked)
         if reason := self._world.failure:
             hint = "look for bodies that begin inside each other, or lower `natural_frequency_hz`"
             raise DriverError(self._where, "the simulated world has failed", reason, hint)
+
+    def _take_steps(self, steps: int) -> None:
+        """Take many steps at once, or those in which goals go on, and then the others."""
+        world, remaining = self._world, self._period_steps - HALF_STEP - self._age(self.step)
+        going = min(steps, ceil(remaining)) if remaining > 0.0 else 0
+        if going:
+            np.copyto(world.control_rate, self._pace)
+            self._set_goals(self.step, world.control)
+            world.step(going)
+        if steps > going:
+            world.control_rate.fill(0.0)
+            self._set_goals(self.step + going, world.control)
+            world.step(steps - going)
+        self._show()
+
+    def _age(self, step: int) -> float:
+        """Return how many steps have passed since the last command."""
+        return step - float(self._header[COMMAND_STEP])
+
+    def _set_goals(self, step: int, goals: Floats) -> None:
+        """Fill in where goals are in the middle of the step that begins at `step`, where its servos act."""
+        way_s = min(self._age(step) + HALF_STEP, self._period_steps) * STEP_S
+        np.multiply(self._pace, way_s, goals)
+        np.add(goals, self._target, goals)
 
     def _take_step(self, step: int) -> None:
         self._drift_on(1)
         if self._hand.moves:
             self._follow_hand(step)
-        self._drive()
+        self._drive(step - 1)
         self._world.step(1)
         self._show()
         self._position[self._stuck], self._velocity[self._stuck] = self._stuck_at[self._stuck], 0.0
@@ -152,20 +219,17 @@ class PhysicalPlant(Plant):
             self._world.set_ends(self._stops.lowest, self._stops.highest)
         self._history[step % len(self._history)] = self._reported
 
-    def _drive(self) -> None:
+    def _drive(self, step: int) -> None:
         """Set the control: what a guided motor carries, or a servo's goal, as far as its velocity lets it."""
         control = self._world.control
         if self.guided:
             np.copyto(control, self._world.carried())
-        elif self._is_slowed:
+            return
+        self._set_goals(step, control)
+        if self._is_slowed:
             ahead = self._position + self._velocity * HALF_STEP_S  # where its servo finds it
-            sag = ahead + self._world.carried() * self._softness
-            effort_lead = self.rows[Row.EFFORT_LEAD]
-            control[:] = (
-                np.clip(self._target - effort_lead, sag - self._reach, sag + self._reach) + effort_lead
-            )
-        else:
-            np.copyto(control, self._target)
+            sag = ahead + self._world.carried() * self._softness + self.rows[Row.EFFORT_LEAD]
+            np.clip(control, sag - self._reach, sag + self._reach, out=control)
 
     def _put(self) -> None:
         """Put in the world elsewhere what was put elsewhere in the block."""

@@ -2,8 +2,9 @@
 
 A servo pushes by `stiffness * (goal - position) - damping * velocity`, within its limit, on the actuator's
 side of its reduction: the law of `propagator`, whose inertia is here the largest one that the actuator finds
-over some postures. MuJoCo integrates with `implicitfast`, which is stable with stiff servos; each driven
-joint has a motor's inertia (`ARMATURE`) beside that of what it moves, as no real one has less.
+over some postures. The goal goes on at a rate of its own from step to step. MuJoCo integrates with
+`implicitfast`, which is stable with stiff servos; each driven joint has a motor's inertia (`ARMATURE`) beside
+that of what it moves, as no real one has less.
 
 MuJoCo moves velocities first and positions by the new velocities. So its positions are those of half a step
 later than its velocities: what falls from rest is at `a t (t + step) / 2` with the velocity `a t`. Positions
@@ -89,7 +90,8 @@ class World:
     (actuators,): ends and greatest efforts of the description, infinite where it has none. `is_damped`
     (actuators,): whether it has friction by velocity. `inertia` (actuators,): the largest one that each
     actuator finds, in kg·m² or kg. `contacts`: what touches. `untouched`: names of what does not touch
-    here, in pairs, as it overlaps in nearly every posture.
+    here, in pairs, as it overlaps in nearly every posture. `control`, `control_rate` (actuators,): goals of
+    servos or efforts of motors, and how fast these change as time passes.
 
     Raises DriverConfigError if MuJoCo is not installed, cannot read the world, or finds no such joint in it.
     """
@@ -103,7 +105,9 @@ class World:
         joints = [of_actuator[name] for name in actuators]
         self._reduction = np.array([joint.reduction for joint in joints])
         self._offset = np.array([joint.offset for joint in joints])
-        self._lead = np.empty(len(joints))
+        self._gain, self._stiffness, self._resistance = np.zeros((3, len(joints)))
+        self._least_effort, self._most_effort = np.zeros((2, len(joints)))
+        self._part, self._is_spent = np.empty(len(joints)), np.zeros(len(joints), bool)
         spec = self._specified(where, options.mjcf, joints)
         spec.option.gravity = gravity
         with self._readable(where):
@@ -130,6 +134,7 @@ class World:
             servo = spec.add_actuator(target=joint.joint)
             servo.trntype = mujoco.mjtTrn.mjTRN_JOINT
             servo.gaintype, servo.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
+            servo.dyntype = mujoco.mjtDyn.mjDYN_INTEGRATOR  # of velocities of goals
             servo.gear[0] = joint.reduction
         spec.option.timestep = STEP_S
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
@@ -172,7 +177,9 @@ class World:
         self._positions: Floats = data.qpos
         self._velocities: Floats = data.qvel
         self._motors = slice(model.nu - len(joints), model.nu)  # after those that the world has itself
-        self.control: Floats = data.ctrl[self._motors]
+        goals = int(model.actuator_actadr[self._motors.start])
+        self.control: Floats = data.act[goals : goals + len(joints)]
+        self.control_rate: Floats = data.ctrl[self._motors]
         self._force: Floats = data.actuator_force[self._motors]
         self._damping, self._friction, self._armature = (
             values[self._dofs].copy()
@@ -311,15 +318,29 @@ class World:
         return self._fatal or "something in it moves too fast to be computed"
 
     def read(self, position: Floats, velocity: Floats, effort: Floats) -> None:
-        """Fill in positions, velocities, and the motors' efforts in the last step: (actuators,) each."""
+        """Fill in positions, velocities, and the motors' efforts in the last step: (actuators,) each.
+
+        MuJoCo reports efforts of the velocities before a step, and takes those of the velocities after it.
+        """
         np.take(self._positions, self._at, out=position, mode="clip")
         np.subtract(position, self._offset, position)
         np.multiply(position, self._reduction, position)
         np.take(self._velocities, self._dofs, out=velocity, mode="clip")
         np.multiply(velocity, self._reduction, velocity)
-        np.multiply(velocity, HALF_STEP_S, self._lead)
-        np.subtract(position, self._lead, position)
-        np.copyto(effort, self._force)
+        np.multiply(self.control_rate, -STEP_S, effort)
+        np.add(effort, self.control, effort)
+        np.multiply(effort, self._gain, effort)
+        np.multiply(position, self._stiffness, self._part)
+        np.subtract(effort, self._part, effort)
+        np.multiply(velocity, self._resistance, self._part)
+        np.subtract(effort, self._part, effort)
+        np.abs(self._force, self._part)
+        np.greater_equal(self._part, self._most_effort, self._is_spent)
+        np.copyto(effort, self._force, where=self._is_spent)
+        np.minimum(effort, self._most_effort, effort)
+        np.maximum(effort, self._least_effort, effort)
+        np.multiply(velocity, HALF_STEP_S, self._part)
+        np.subtract(position, self._part, position)
 
     def carried(self) -> Floats:
         """Return the efforts that carry the weight of what the joints carry: (actuators,)."""
@@ -342,10 +363,13 @@ class World:
 
     def _set_law(self, gain: Floats, bias: Floats) -> None:
         """Set the effort: gain times control, and a bias by nothing, length and velocity (3, actuators)."""
+        self._gain, self._stiffness = gain, -bias[1]
+        self._resistance = -bias[2] - self._stiffness * STEP_S  # in `read`, as positions are those after it
         self.model.actuator_gainprm[self._motors, 0] = gain
         self.model.actuator_biasprm[self._motors, :3] = bias.T
 
     def _limit(self, most_effort: Floats) -> None:
+        self._least_effort, self._most_effort = -most_effort, most_effort
         limited = np.isfinite(most_effort)
         self.model.actuator_forcelimited[self._motors] = limited
         most = np.where(limited, most_effort, 0.0)

@@ -122,6 +122,25 @@ def test_what_floats_keeps_its_momentum_however_its_joints_are_moved(clock: Cloc
     assert np.abs(kept).max() < 2e-3 * max(exchanged)
 
 
+@pytest.mark.parametrize("effort_limit", [1000.0, 30.0])
+def test_reported_efforts_are_those_that_change_the_momentum(clock: Clock, effort_limit: float) -> None:
+    geared = {"reduction": -3.0, "offset": 0.2}
+    lift = Mechanism(
+        clock, LIFT, ["lift"], holds=True, effort_limit=effort_limit, initial=-0.6, of_joints=geared
+    )
+    lift.driver.set_period(TICK_S)
+    efforts, velocities = [], [0.0]
+    for time_s in np.arange(0.0, 1.0, TICK_S):
+        lift.write(-0.6 + 0.5 * np.sin(8 * time_s), 4.0 * np.cos(8 * time_s))
+        for _ in range(round(TICK_S / STEP_S)):
+            lift.read(STEP_S)
+            efforts.append(lift.state.effort[0])
+            velocities.append(lift.state.velocity[0] / -3.0)
+    force = (2 + MOTOR) * np.diff(velocities) / STEP_S + 2 * G
+    np.testing.assert_allclose(np.array(efforts) * -3.0, force, rtol=0, atol=1e-9)
+    assert (np.abs(efforts).max() == pytest.approx(30.0)) == (effort_limit == 30.0)
+
+
 def test_a_motor_that_holds_bears_the_weight(clock: Clock) -> None:
     arm = Mechanism(clock, ARM, ["shoulder", "elbow"], holds=True, initial={"shoulder": -0.3, "elbow": 0.8})
     arm.read(1.0)

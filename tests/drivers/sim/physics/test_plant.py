@@ -10,9 +10,10 @@ import pytest
 
 from motiond.drivers.base import ActuatorState, DriverConfigError, DriverError
 from motiond.drivers.sim.faults import FAULTS
+from motiond.drivers.sim.layout import STEP_S
 from motiond.drivers.testing.rig import Clock
 from tests.drivers.sim.joints import TICK_S
-from tests.drivers.sim.physics.worlds import ARM, LIFT, PENDULUM, G, Mechanism
+from tests.drivers.sim.physics.worlds import ARM, LIFT, MOTOR, PENDULUM, G, Mechanism
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Floats
@@ -138,12 +139,76 @@ def test_at_its_velocity_limit_it_keeps_up_under_load(clock: Clock) -> None:
 
 def test_velocities_and_efforts_are_fed_forward(clock: Clock) -> None:
     follows = Mechanism(clock, LIFT, ["lift"], holds=True, gravity={"acceleration": [0, 0, 0]})
+    follows.driver.set_period(TICK_S)
     follows.play(velocity=0.2, duration_s=1.0)
     assert follows.state.position[0] == pytest.approx(0.2, abs=0.002)
     assert follows.state.velocity[0] == pytest.approx(0.2, rel=1e-3)
     held = beam(clock, holds=True)
     held.play([0.0], 1.0, effort=[-WEIGHT])
     assert held.state.position[0] == pytest.approx(0.0, abs=1e-6)
+
+
+WEIGHTLESS: dict[str, Any] = {"gravity": {"acceleration": [0, 0, 0]}}
+
+
+@pytest.mark.parametrize("velocity_limit", [None, 5.0])
+def test_between_two_commands_the_goal_goes_on_at_its_velocity(
+    clock: Clock, velocity_limit: float | None
+) -> None:
+    moved = Mechanism(clock, LIFT, ["lift"], holds=True, velocity_limit=velocity_limit, **WEIGHTLESS)
+    moved.driver.set_period(TICK_S)
+    off, efforts = [], []
+    for time_s in TICK_S * np.arange(100):
+        moved.write(0.2 * time_s, 0.2)
+        for part_s in TICK_S * np.arange(1, 6) / 5:
+            off.append(moved.read(TICK_S / 5)[0] - 0.2 * (time_s + part_s))
+            efforts.append(moved.state.effort[0])
+    assert np.abs(off[250:]).max() < 1e-6
+    assert np.abs(efforts[250:]).max() < 1e-3
+
+
+def test_what_speeds_up_evenly_is_pushed_evenly(clock: Clock) -> None:
+    moved = Mechanism(clock, LIFT, ["lift"], holds=True, **WEIGHTLESS)
+    moved.driver.set_period(0.002)
+    efforts = []
+    for time_s in 0.002 * np.arange(500):
+        moved.write(time_s**2 / 2, time_s)
+        for _ in range(4):
+            moved.read(STEP_S)
+            efforts.append(moved.state.effort[0])
+    np.testing.assert_allclose(efforts[1000:], (2 + MOTOR) * 1.0, rtol=0.01)
+
+
+def test_without_another_command_the_goal_stands_still_after_a_period(clock: Clock) -> None:
+    moved = Mechanism(clock, LIFT, ["lift"], holds=True, **WEIGHTLESS)
+    moved.driver.set_period(TICK_S)
+    for time_s in TICK_S * np.arange(100):
+        moved.play(0.2 * time_s, velocity=0.2)
+    lead = 2 / (2 * np.pi * 30)
+    assert moved.read(1.0)[0] == pytest.approx(0.2 * (1.0 + lead), abs=1e-6)
+
+
+@pytest.mark.parametrize("how", ["halt", "enable", "stop"])
+def test_nothing_goes_on_once_it_is_held(clock: Clock, how: str) -> None:
+    moved = Mechanism(clock, LIFT, ["lift"], holds=True, **WEIGHTLESS)
+    moved.driver.set_period(TICK_S)
+    for time_s in TICK_S * np.arange(100):
+        moved.play(0.2 * time_s, velocity=0.2)
+    moved.write(0.2, 0.2)
+    at = moved.read()[0]
+    if how == "stop":
+        moved.plant.stop(np.array([True]))
+    else:
+        getattr(moved.driver, how)()
+    assert moved.read(0.5)[0] == pytest.approx(at, abs=1e-6)
+
+
+def test_goals_that_come_without_a_velocity_stand_still(clock: Clock) -> None:
+    moved = Mechanism(clock, LIFT, ["lift"], holds=True, **WEIGHTLESS)
+    moved.driver.set_period(0.5)
+    moved.play(0.1, 0.5)
+    moved.play(0.2, 0.5)
+    assert moved.state.position[0] == pytest.approx(0.2, abs=1e-6)
 
 
 def test_friction_and_load_act_beside_the_weight(clock: Clock) -> None:
@@ -416,7 +481,8 @@ def test_a_world_that_fails_is_an_error_and_begins_anew_when_opened_again(
     clock: Clock, *, loose: bool
 ) -> None:
     ball = '<body name="ball" pos="0 0 9"><freejoint/><geom size="0.1"/></body>'
-    lift = Mechanism(clock, LIFT + ball, ["lift"], load=0.0 if loose else 1e200)
+    load = 0.0 if loose else 1e200
+    lift = Mechanism(clock, LIFT + ball, ["lift"], holds=True, initial=0.5, load=load)
     if loose:  # what lies about fails; the robot itself is as it was
         lift.mujoco.data.joint(1).qvel[0] = 1e300
     with pytest.raises(DriverError) as caught:
@@ -429,7 +495,8 @@ def test_a_world_that_fails_is_an_error_and_begins_anew_when_opened_again(
     lift.driver.open()
     state = ActuatorState(1)
     lift.driver.read(state)
-    assert state.position[0] == 0.0
+    assert state.position[0] == 0.5
+    assert state.effort[0] == 0.0
 
 
 def test_touches_for_which_there_is_no_memory_are_an_error(clock: Clock) -> None:
