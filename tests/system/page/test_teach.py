@@ -6,10 +6,11 @@ import asyncio
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from tests.daemon.programs import running
-from tests.system.page.browser import ArmRig, browsing, on_the_page, part, seconds_of
+from tests.system.page.browser import JOINTS, MODEL, ArmRig, browsing, on_the_page, part, seconds_of
 from tests.system.page.test_page import BEYOND, COVERED, CUT_OFF, SMALL
 
 if TYPE_CHECKING:
@@ -21,6 +22,14 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 BEGIN, READY, RELEASE = "button:text('Begin…')", ".risk input[type=checkbox]", ".risk button.danger"
 END, SAVE = ".teach button:text('End, and hold')", ".save button:text('Save')"
+TAUGHT = """(view => ({
+    way: Array.from({length: view.trail.geometry.drawRange.count}, (_, point) => {
+        const place = view.trail.geometry.attributes.position;
+        return [place.getX(point), place.getY(point), place.getZ(point)];
+    }),
+    stills: view.stills.filter(({group}) => group.visible),
+}))(document.querySelector('canvas').view)"""
+"""What is drawn of a lesson: the places of the last link, and robots that stand still."""
 HELD = "document.querySelector('.teach .ended')?.innerText"
 
 
@@ -120,6 +129,31 @@ async def test_a_movement_by_hand_becomes_a_motion_that_is_played(rig: TeachRig)
             await page.click(".player.preview button:text('Close')")
             await page.click(".made button:text('Play')")
             await desk.until_says("shown: SUCCESSFUL")
+
+
+async def test_the_way_of_the_last_link_and_each_kept_pose_are_drawn_while_it_is_moved(rig: TeachRig) -> None:
+    async with running(rig), on_the_page(rig, "#/arm/teach", in_3d=True) as desk:
+        await begin(desk.page)
+        await desk.until_state("teaching")
+        before = await desk.page.evaluate(f"{TAUGHT}.way.at(-1)")
+        await rig.hand(elbow=0.5, shoulder=0.2)
+        await desk.page.click(".teach button:text('Keep pose')")
+        await desk.until(f"{TAUGHT}.stills.length === 2")
+        with part("the way leads from where the link was to where it is, over what lies between"):
+            way = np.array(await desk.page.evaluate(f"{TAUGHT}.way"))
+            places = [
+                MODEL.forward_kinematics([moved.get(name, 0.0) for name in JOINTS])[MODEL.links[-1].name]
+                for moved in ({}, {"shoulder": 0.2, "elbow": 0.5})
+            ]
+            assert way[0] == pytest.approx(before, abs=1e-4)
+            assert way[[0, -1]] == pytest.approx(np.array(places)[:, :3, 3], abs=1e-3)
+            assert np.linalg.norm(np.diff(way, axis=0), axis=1).max() < 0.1
+        with part("it is gone where nobody teaches"):
+            await desk.page.click(END)
+            await desk.until_state("idle")
+            assert len(await desk.page.evaluate(f"{TAUGHT}.way")) >= len(way)
+            await desk.page.click(".views a:text('Joints')")
+            await desk.until(f"{TAUGHT}.way.length + {TAUGHT}.stills.length === 0")
 
 
 async def test_poses_become_a_motion(rig: TeachRig) -> None:
