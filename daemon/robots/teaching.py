@@ -153,7 +153,8 @@ class TeachingRequests:
         robot, draft, problem = self._robot, self._draft, "nothing can be saved"
         if self._session.teaching is not None:
             raise RequestError("BUSY", robot.name, problem, "it is being taught", "send teach/stop first")
-        if draft.trail is None:
+        trail, poses = draft.trail, np.array([*draft.poses.values()]).reshape(-1, len(draft.joints))
+        if trail is None:
             raise RequestError(
                 "NOT_ALLOWED", robot.name, problem, "nothing was taught", "send teach/start first"
             )
@@ -161,8 +162,7 @@ class TeachingRequests:
             raise RequestError("BUSY", robot.name, problem, "another motion is being made", "wait for it")
         async with self._may_save:
             await robot.motions.load_again()  # so that the names of all files are known
-            poses = np.array([*draft.poses.values()]).reshape(-1, len(draft.joints))
-            answer = await asyncio.to_thread(self._saving.save, request, draft.trail, poses)
+            answer = await asyncio.to_thread(self._saving.save, request, trail, poses)
         if answer["saved"]:
             await robot.motions.load_again()
             entry = robot.library.get(answer["motion"])

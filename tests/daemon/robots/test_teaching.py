@@ -181,6 +181,24 @@ async def test_it_can_be_saved_with_other_trims_as_often_as_wanted(hand: Hand) -
     assert (await hand.refused("play", motion="dry"))[0] == "UNKNOWN_MOTION"
 
 
+async def test_what_is_saved_is_what_was_taught_when_that_was_asked_for(
+    hand: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = await hand.waves()
+    load_again = hand.robot.motions.load_again
+
+    async def load_while_it_is_taught_again() -> None:
+        monkeypatch.undo()
+        await hand.ask("teach/start")
+        await asyncio.sleep(0.5)
+        await load_again()
+
+    monkeypatch.setattr(hand.robot.motions, "load_again", load_while_it_is_taught_again)
+    saved = await hand.ask("teach/save", name="wave", trim=False)
+    assert saved["duration_s"] == pytest.approx(stopped["duration_s"], abs=0.02)
+    assert hand.state["state"] == "teaching"
+
+
 async def test_a_motion_is_replaced_only_where_that_is_asked_for(hand: Hand) -> None:
     await hand.waves()
     await hand.ask("teach/save", name="wave")
