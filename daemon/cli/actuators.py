@@ -73,7 +73,7 @@ def scan(
     It says how they are; exit code 1 if there are none.
     """
     if set_id:
-        return _set_id(port, protocol or "feetech", _only(baud, "--set-id"), *set_id, yes=yes)
+        return _set_id(port, protocol, _only(baud, "--set-id"), *set_id, yes=yes)
     if reboot:
         return _reboot(port, protocol or "dynamixel", _only(baud, "--reboot"), reboot)
     found = _found(port, (protocol,) if protocol else PROTOCOLS, baud or ())
@@ -81,6 +81,12 @@ def scan(
         print_json([{"protocol": kind, **asdict(servo)} for kind, servo in found])
     elif found:
         print_table(SCANNED, (_row_of(servo) for _, servo in found), texts={"model", "error"})
+        for _, servo in found:
+            if servo.problem is not None:
+                typer.echo(f"servo {servo.servo_id}: {servo.problem}; connect one of them alone")
+        if unlocked := [str(servo.servo_id) for _, servo in found if servo.locked is False]:
+            ids = ", ".join(unlocked)
+            typer.echo(f"the lasting settings of {ids} are not locked; the driver locks them when it opens")
     if not found:
         rates = f"at {', '.join(map(str, baud))} baud" if baud else "at any common baud rate"
         return report(f"{port}: no servo answers {rates}; check power, cable and --baud", FAILED)
@@ -120,17 +126,28 @@ def _reboot(port: str, protocol: Protocol, baud: int, ids: "Sequence[int]") -> i
     return DONE
 
 
-def _set_id(port: str, protocol: Protocol, baud: int, old: int, new: int, *, yes: bool) -> int:
-    if protocol != "feetech":
-        problem, hint = "ids of DYNAMIXEL servos are not set here", "use DYNAMIXEL Wizard"
+def _set_id(port: str, protocol: Protocol | None, baud: int, old: int, new: int, *, yes: bool) -> int:
+    from motiond.drivers import DriverTimeout
+
+    problem, hint = "ids of DYNAMIXEL servos are not set here", "use DYNAMIXEL Wizard"
+    if protocol == "dynamixel":
         raise typer.BadParameter(f"{problem}; {hint}", param_hint="--set-id")
-    _refuse_baud_rates(protocol, (baud,))
-    _refuse_ids(protocol, (old, new), "--set-id")
+    _refuse_baud_rates("feetech", (baud,))
+    _refuse_ids("feetech", (old, new), "--set-id")
+    drivers = _drivers_of("feetech")
+    with naming_its_robot(port, MEANWHILE):
+        try:
+            drivers.refuse_id(port, baud, old, new)
+        except DriverTimeout:
+            if protocol is None and _drivers_of("dynamixel").scan(port, (baud,)):
+                reason = f"those that answer on {port} are such"
+                raise typer.BadParameter(f"{problem}; {reason}; {hint}", param_hint="--set-id") from None
+            raise
     question = f"{port}: give servo {old} the id {new}, which it keeps without power?"
     if not yes and not typer.confirm(question):
         return report(f"{port}: servo {old} keeps its id", FAILED)
     with naming_its_robot(port, MEANWHILE):
-        _drivers_of(protocol).set_id(port, baud, old, new)
+        drivers.set_id(port, baud, old, new)
     typer.echo(f"{port}: servo {old} is servo {new} now")
     return DONE
 

@@ -4,7 +4,7 @@ from .driver import FeetechDriver
 from .models import models_by_name
 from .options import HIGHEST_BAUD_RATE, LOWEST_BAUD_RATE, FeetechOptions
 from .protocol import HIGHEST_ID
-from .scanning import COMMON_BAUD_RATES, reboot, scan, set_id
+from .scanning import COMMON_BAUD_RATES, reboot, refuse_id, scan, set_id
 
 __all__ = [
     "COMMON_BAUD_RATES",
@@ -15,6 +15,7 @@ __all__ = [
     "FeetechOptions",
     "models_by_name",
     "reboot",
+    "refuse_id",
     "scan",
     "set_id",
 ]

@@ -99,6 +99,13 @@ class FeetechDriver(SerialDriver):
     def _capacity_of(self, port: SerialPortOptions, bus: Bus) -> Capacity:
         return capacity_of(port, bus, self._chains)
 
+    def _begin(self, chain: Chain) -> None:
+        """Say whose lasting settings are not locked; `_settings` locks them."""
+        for servo, is_locked in zip(chain.servos, chain.get("lock"), strict=True):
+            if not is_locked:
+                state = "were not locked, as where setting them was cut short; they are now"
+                self.notices.append(f"{servo.where}: its lasting settings {state}")
+
     def _refused(self, chain: Chain) -> Iterable[DriverError]:
         return refused(chain, self.options, self._calibration)
 

@@ -51,6 +51,7 @@ class Bus:
         self._is_open = False
         self._received = bytearray()
         self._heard = bytearray()
+        self.damaged_ids: list[int] = []
         self.heard_s = 0.0
         self.awake_s = LONGEST_AWAKE_S
         self._free_s = 0.0
@@ -226,12 +227,23 @@ class Bus:
         return None
 
     def ping_all(self) -> list[Found]:
-        """Return all servos on the bus, in the order of their ids."""
+        """Return all servos on the bus, in the order of their ids.
+
+        `damaged_ids` are then those of which something came that was not understood.
+        """
         frame = self.protocol.ping_all()
+        self.damaged_ids = []
         answers = self._ask_each() if frame is None else self._ask_all(frame)
         if self.protocol.identity is None:
             return [self.protocol.found(*answer) for answer in sorted(answers.items())]
-        return [found for servo_id in sorted(answers) if (found := self.ping(servo_id)) is not None]
+        there = {servo_id: self._identified(servo_id) for servo_id in sorted(answers)}
+        return [found for found in there.values() if found is not None]
+
+    def _identified(self, servo_id: int) -> Found | None:
+        found = self.ping(servo_id)
+        if found is None and self.heard_from(servo_id):
+            self.damaged_ids.append(servo_id)
+        return found
 
     def _ask_all(self, frame: bytes) -> dict[int, bytes]:
         """Return the data of all that answer a ping to everyone, by id."""
@@ -243,6 +255,8 @@ class Bus:
         while (packet := protocol.take(received)) is not None:
             if len(packet.data) >= protocol.ping_bytes:
                 answers[packet.servo_id] = packet.data
+        ids = set(range(protocol.highest_id + 1)) - answers.keys()
+        self.damaged_ids = [one for one in sorted(ids) if self.heard_from(one)]
         return answers
 
     def _ask_each(self) -> dict[int, bytes]:
@@ -250,8 +264,13 @@ class Bus:
         patience_s = self.answer_timeout_s
         self.answer_timeout_s = min(patience_s, LONGEST_PING_S)
         try:
-            packets = [self._pinged(one, 1) for one in range(self.protocol.highest_id + 1)]
-            return {packet.servo_id: packet.data for packet in packets if packet is not None}
+            answers = {}
+            for one in range(self.protocol.highest_id + 1):
+                if (packet := self._pinged(one, 1)) is not None:
+                    answers[one] = packet.data
+                elif self.heard_from(one):
+                    self.damaged_ids.append(one)
+            return answers
         finally:
             self.answer_timeout_s = patience_s
             self._owing.clear()

@@ -22,13 +22,16 @@ if TYPE_CHECKING:
 ANSWER_TIMEOUT_S = 0.25
 """No tick waits for it here, and a servo that has answered once is not given up for an adapter that
 holds bytes back, or a computer that is busy."""
+DAMAGED = ("its answers are damaged", "several servos may have this id")
+"""Problem and reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
     """A servo and what it reports; None where its model is unknown, or it did not answer a second time.
 
-    `position_rad`: from the servo's centre.
+    `position_rad`: from the servo's centre. `locked`: whether its lasting settings are, where it can lock
+    them. `problem`: what keeps it from being understood.
     """
 
     baud_rate: int
@@ -41,6 +44,8 @@ class Scanned:
     voltage_v: float | None = None
     temperature_c: int | None = None
     hardware_error: str | None = None
+    locked: bool | None = None
+    problem: str | None = None
 
 
 def scan(
@@ -49,15 +54,23 @@ def scan(
     baud_rates: Sequence[int],
     common_baud_rates: Sequence[int],
     open_line: Callable[[str, int], Line] = SerialLine,
+    *,
+    refuse: Callable[[Bus], None] = lambda _: None,
 ) -> list[Scanned]:
     """Return every servo that answers on a port. Raises DriverError if the port cannot be opened.
 
     `baud_rates`: at all of which to look; where there are none, at the common ones until servos are found.
+    `refuse`: raises DriverError where a bus cannot be looked at.
     """
     found: list[Scanned] = []
     for baud_rate in baud_rates or common_baud_rates:
         with opened(family.protocol, port, baud_rate, open_line) as bus:
-            found += [_look_at(bus, one, family) for one in bus.ping_all()]
+            refuse(bus)
+            there = bus.ping_all()
+            damaged = [Scanned(baud_rate, one, "", "", problem="; ".join(DAMAGED)) for one in bus.damaged_ids]
+            found += sorted(
+                [*(_look_at(bus, one, family) for one in there), *damaged], key=lambda one: one.servo_id
+            )
         if found and not baud_rates:
             break
     return found
@@ -100,13 +113,15 @@ def _look_at(bus: Bus, one: Found, family: Family) -> Scanned:
     try:
         return _read(bus, one, model, family)
     except DriverError:
-        return Scanned(bus.baud_rate, one.servo_id, model.name, one.firmware)
+        problem = "; ".join(DAMAGED) if bus.heard_from(one.servo_id) else None
+        return Scanned(bus.baud_rate, one.servo_id, model.name, one.firmware, problem=problem)
 
 
 def _read(bus: Bus, one: Found, model: Model, family: Family) -> Scanned:
     presents = ("position", "voltage", "temperature")
     names = ("torque_enable", family.error_register, *(f"present_{name}" for name in presents))
     items = [model.table[name] for name in names]
+    lock = model.table.items.get("lock")
     begin = min(item.address for item in items)
     data = bus.read(one.servo_id, begin, max(item.end for item in items) - begin)
     torque, error, ticks, voltage, temperature = (item.decode(data, begin) for item in items)
@@ -121,4 +136,5 @@ def _read(bus: Bus, one: Found, model: Model, family: Family) -> Scanned:
         voltage_v=voltage / 10,
         temperature_c=temperature,
         hardware_error=family.in_words(error),
+        locked=lock.decode(data, begin) != 0 if lock else None,
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .family import Family
     from .line import Line
     from .options import Place, SerialOptions
+    from .protocol import Found
 
 SomeChain = TypeVar("SomeChain", bound=Chain)
 BOOT_S = 0.5
@@ -55,10 +56,16 @@ def find_servos(
     Raises DriverError if servos are missing; with all of them and what else is on the bus. If models are not
     as expected or not known; with all of those.
     """
-    found = {place.index: buses[place.bus].ping(place.servo_id) for place in places}
-    missing = [place for place in places if found[place.index] is None]
-    if missing:
-        raise _not_found(buses, places, missing, family)
+    found: dict[int, Found | None] = {}
+    missing: list[Place] = []
+    damaged: list[Place] = []
+    for place in places:
+        bus = buses[place.bus]
+        found[place.index] = answer = bus.ping(place.servo_id)
+        if answer is None:
+            (damaged if bus.heard_from(place.servo_id) else missing).append(place)
+    if missing or damaged:
+        raise _not_found(buses, places, missing, damaged, family)
     servos, problems = [], []
     for place in places:
         where = place.where(buses[place.bus])
@@ -89,11 +96,20 @@ def find_servos(
 
 
 def _not_found(
-    buses: Sequence[Bus], places: Sequence[Place], missing: Sequence[Place], family: Family
+    buses: Sequence[Bus],
+    places: Sequence[Place],
+    missing: Sequence[Place],
+    damaged: Sequence[Place],
+    family: Family,
 ) -> DriverError:
-    names = ", ".join(
-        f"{place.actuator} ({buses[place.bus].port} servo {place.servo_id})" for place in missing
-    )
+    def named(some: Sequence[Place]) -> str:
+        return ", ".join(
+            f"{place.actuator} ({buses[place.bus].port} servo {place.servo_id})" for place in some
+        )
+
+    problems = [f"no answer from {named(missing)}"] if missing else []
+    if damaged:
+        problems.append(f"no sound answer from {named(damaged)}, as where several servos have one id")
     wanted = {(place.bus, place.servo_id) for place in places}
     others = [
         f"{name_of(one.model_number, family.models())} as servo {one.servo_id} of {buses[number].port}"
@@ -104,8 +120,8 @@ def _not_found(
     also = f", and there is also {', '.join(others)}" if others else ""
     return DriverError(
         family.where,
-        f"no answer from {names}",
-        f"{len(places) - len(missing)} of {len(places)} answered{also}",
+        "; ".join(problems),
+        f"{len(places) - len(missing) - len(damaged)} of {len(places)} answered{also}",
         "check cables, power, ids and the baud rate; `motiond scan` finds servos",
     )
 

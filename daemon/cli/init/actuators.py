@@ -156,6 +156,7 @@ def _on(port: str, protocol: str, baud_rate: int | None) -> list[Actuator]:
     return [
         Actuator(port, str(one.servo_id), one.baud_rate, one.model if one.model in known else None)
         for one in drivers.scan(port, () if baud_rate is None else (baud_rate,))
+        if one.problem is None
     ]
 
 

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from motiond.daemon.cli.actuators import HAND_STEP_S, _hand_ticks_s, app
+from motiond.drivers.base import DriverError, DriverTimeout
 from motiond.drivers.serial_bus import Scanned
 
 
@@ -55,6 +56,15 @@ def never(*_: object) -> NoReturn:
     raise AssertionError("the bus was asked")
 
 
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+    """Have servos whose ids can be set; return what is looked at before anybody is asked."""
+    looks: list[tuple[object, ...]] = []
+    monkeypatch.setattr("motiond.drivers.feetech.refuse_id", lambda *what: looks.append(what))
+    return looks
+
+
+@pytest.mark.usefixtures("looks")
 def test_an_id_is_not_set_unless_somebody_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("motiond.drivers.feetech.set_id", never)
     asked = ["scan", "/dev/ttyACM0", "--baud", "1000000", "--set-id", "1", "6"]
@@ -66,14 +76,58 @@ def test_an_id_is_not_set_unless_somebody_agrees(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(("options", "typed"), [([], "y\n"), (["--yes"], "")])
 def test_an_id_is_set_where_somebody_does(
-    monkeypatch: pytest.MonkeyPatch, options: list[str], typed: str
+    monkeypatch: pytest.MonkeyPatch, looks: list[tuple[object, ...]], options: list[str], typed: str
 ) -> None:
     done: list[tuple[object, ...]] = []
     monkeypatch.setattr("motiond.drivers.feetech.set_id", lambda *what: done.append(what))
     asked = ["scan", "/dev/ttyACM0", "--baud", "1000000", "--set-id", "1", "6", *options]
     result = CliRunner().invoke(app, asked, input=typed)
     assert result.stdout.endswith("/dev/ttyACM0: servo 1 is servo 6 now\n")
-    assert done == [("/dev/ttyACM0", 1_000_000, 1, 6)]
+    assert done == looks == [("/dev/ttyACM0", 1_000_000, 1, 6)]
+
+
+def test_an_id_that_cannot_be_set_is_refused_before_anybody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(port: str, *_: object) -> NoReturn:
+        raise DriverError(f"{port} servo 1", "another servo has the id 6")
+
+    monkeypatch.setattr("motiond.drivers.feetech.refuse_id", refuse)
+    monkeypatch.setattr("motiond.drivers.feetech.set_id", never)
+    asked = ["scan", "/dev/u", "--baud", "1000000", "--set-id", "1", "6"]
+    result = CliRunner().invoke(app, asked, input="y\n", standalone_mode=False)
+    assert (result.stdout, str(result.exception)) == ("", "/dev/u servo 1: another servo has the id 6")
+
+
+def test_where_dynamixel_servos_answer_their_ids_are_said_not_to_be_set_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_answer(port: str, *_: object) -> NoReturn:
+        raise DriverTimeout(f"{port} servo 1", "no answer")
+
+    monkeypatch.setattr("motiond.drivers.feetech.refuse_id", no_answer)
+    there = [Scanned(1_000_000, 1, "XL430-W250", 52)]
+    monkeypatch.setattr("motiond.drivers.dynamixel.scan", lambda *_: there)
+    asked = ["scan", "/dev/u", "--baud", "1000000", "--set-id", "1", "6"]
+    result = CliRunner().invoke(app, asked, standalone_mode=False)
+    said = "ids of DYNAMIXEL servos are not set here; those that answer on /dev/u are such; "
+    assert (result.stdout, str(result.exception)) == ("", f"{said}use DYNAMIXEL Wizard")
+    there.clear()
+    result = CliRunner().invoke(app, asked, standalone_mode=False)
+    assert str(result.exception) == "/dev/u servo 1: no answer"
+
+
+def test_servos_that_are_not_understood_or_not_locked_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [
+        Scanned(1_000_000, 1, "STS3215", "3.10", problem="its answers are damaged; two"),
+        Scanned(1_000_000, 2, "STS3215", "3.10", *(False, 2048, 0.0, 7.4, 30, ""), locked=False),
+    ]
+    monkeypatch.setattr("motiond.drivers.feetech.scan", lambda *_: found)
+    result = CliRunner().invoke(app, ["scan", "/dev/u", "--protocol", "feetech"])
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "1000000 1 STS3215 3.10" in lines
+    assert lines[-2:] == [
+        "servo 1: its answers are damaged; two; connect one of them alone",
+        "the lasting settings of 2 are not locked; the driver locks them when it opens",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from motiond.daemon.cli.init.questions import Questions, look_into
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.tools.example import example_config, lay_down
 from motiond.drivers.base import DriverConfigError, DriverError
+from motiond.drivers.serial_bus import Scanned
 from tests.daemon.programs import run_here
 from tests.daemon.rig import sweep, write_seq
 
@@ -88,12 +89,12 @@ def ports(monkeypatch: pytest.MonkeyPatch, *there: tuple[str, int | None], produ
 def servos(monkeypatch: pytest.MonkeyPatch, *ids: int, model: str = "XL430-W250") -> str:
     """Have servos answer at each port, and return one."""
 
-    def scan(of: str, at_first: int) -> Callable[[str, Sequence[int]], list[SimpleNamespace]]:
+    def scan(of: str, at_first: int) -> Callable[[str, Sequence[int]], list[Scanned]]:
         there = ids if (model in FEETECH) == (of == "feetech") else ()
 
-        def found(_: str, baud_rates: Sequence[int]) -> list[SimpleNamespace]:
+        def found(_: str, baud_rates: Sequence[int]) -> list[Scanned]:
             (rate,) = baud_rates or (at_first,)
-            return [SimpleNamespace(servo_id=number, baud_rate=rate, model=model) for number in there]
+            return [Scanned(rate, number, model, "3.10") for number in there]
 
         return found
 

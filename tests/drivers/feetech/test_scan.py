@@ -8,7 +8,7 @@ import pytest
 
 from motiond.drivers.base import DriverError
 from motiond.drivers.feetech.emulator.chain import EmulatedChain
-from motiond.drivers.feetech.scanning import scan, set_id
+from motiond.drivers.feetech.scanning import SAVED_S, refuse_id, scan, set_id
 from tests.drivers.errors import message_of
 from tests.drivers.feetech.bench import servo
 from tests.drivers.serial_bus.memory_port import MemoryPort
@@ -44,6 +44,20 @@ def test_finds_servos_of_all_series_and_what_they_report(clock: Clock) -> None:
     assert found[1].position_rad == pytest.approx((1000 - 512) * 0.005113269)
 
 
+@pytest.mark.parametrize("other", ["STS3215", "SCS0009"])
+def test_an_id_that_several_servos_have_is_found_with_what_is_wrong(clock: Clock, other: str) -> None:
+    port = _port(clock, servo(1), servo(2, ticks=1000), servo(2, other, ticks=2900))
+    sound, damaged = scan(port.path, [RATE], port.open)
+    assert (sound.servo_id, sound.problem) == (1, None)
+    assert (damaged.servo_id, damaged.torque) == (2, None)
+    assert damaged.problem == "its answers are damaged; several servos may have this id"
+
+
+def test_servos_whose_settings_are_not_locked_are_found_so(clock: Clock) -> None:
+    port = _port(clock, servo(1), servo(2, lock=0), servo(3, "SCS0009"))
+    assert [one.locked for one in scan(port.path, [RATE], port.open)] == [True, False, True]
+
+
 def test_looks_at_all_ids_in_a_few_seconds(clock: Clock) -> None:
     port = _port(clock, servo(1))
     begun_s = clock()
@@ -56,6 +70,30 @@ def test_another_id_lasts(clock: Clock) -> None:
     _set_id(_port(clock, one, servo(2)), 1, 6)
     one.restart()
     assert (one.servo_id, one.get("lock")) == (6, 1)
+
+
+def test_an_id_that_is_cut_short_is_locked_again(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    port = _port(clock, one := servo(1))
+    sleep = clock.sleep
+
+    def interrupted(duration_s: float) -> None:
+        sleep(duration_s)
+        if duration_s == SAVED_S:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(clock, "sleep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _set_id(port, 1, 6)
+    assert (one.servo_id, one.get("lock")) == (6, 1)
+
+
+def test_an_id_is_looked_at_before_it_is_set(clock: Clock) -> None:
+    port = _port(clock, one := servo(1))
+    refuse_id(port.path, RATE, 1, 6, port.open)
+    assert (one.servo_id, one.get("lock")) == (1, 1)
+    assert message_of(DriverError, refuse_id, port.path, RATE, 1, 254, port.open).startswith(
+        f"{port.path} servo 1: cannot have the id 254; "
+    )
 
 
 @pytest.mark.parametrize(

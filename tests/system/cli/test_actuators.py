@@ -53,6 +53,8 @@ def test_scans_and_restarts_emulated_servos(monkeypatch: pytest.MonkeyPatch) -> 
         "voltage_v": 12.0,
         "temperature_c": 30,
         "hardware_error": "",
+        "locked": None,
+        "problem": None,
     }
     assert seven["servo_id"] == 7
     assert restarted.stdout == f"{port}: restarted 7\n"
