@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from motiond.text import listed
-
 from ..base import (
     CommunicationLost,
     Driver,
@@ -29,7 +27,7 @@ from .fault_injector import FaultInjector
 from .faults import LifetimeExpiry, make_fault, place_of
 from .layout import STEP_S, STEPS_PER_S, step_at
 from .options import SimOptions
-from .physics import PhysicalPlant, World, WorldOptions, refuse_what_no_world_has
+from .physics import PhysicalPlant, World, WorldOptions, oddities, refuse_what_no_world_has
 from .plant import Plant, new_plant
 from .plant_file import PlantFileError, map_plant
 from .propagator import Dynamics
@@ -173,6 +171,8 @@ class SimDriver(Driver):
             plant.advance(now_step)
         else:
             plant.begin(now_step, self._first_place())
+            if isinstance(plant, PhysicalPlant):
+                self._warn_of(plant.world)
         return plant
 
     def _first_place(self) -> Floats:
@@ -307,22 +307,17 @@ class SimDriver(Driver):
     def rehearse(self) -> tuple[str, ...]:
         """Make the world of `physics` once, so that what is wrong with it is seen in time.
 
-        Returns also which of its bodies do not touch, as they cannot but overlap, and which begin in each
-        other.
+        Returns also what is odd about how it begins.
         """
         if not isinstance(self.options.physics, WorldOptions):
             return super().rehearse()
         world = self._make_world(self.options.physics)
-        what = "overlap in nearly every posture; they do not touch in the simulation"
-        warnings = [*self.warnings, *(f"{one} and {other} {what}" for one, other in world.untouched)]
         world.begin(self._first_place())
-        if depths := world.contacts.overlaps():
-            pairs = listed(
-                [f"{one} and {other} ({1e3 * deep:.0f} mm)" for (one, other), deep in depths.items()]
-            )
-            hint = "choose another posture by `initial`, or another place for what stands there"
-            warnings.append(f"the world begins with {pairs} in each other; that pushes them apart; {hint}")
-        return tuple(warnings)
+        self._warn_of(world)
+        return super().rehearse()
+
+    def _warn_of(self, world: World) -> None:
+        self.warnings[:] = dict.fromkeys([*self.warnings, *oddities(world)])
 
     def refuse_reboot(self, actuators: Sequence[str]) -> None:
         """Refuse none."""

@@ -37,12 +37,13 @@ class PhysicalPlant(Plant):
     let the next ones be expected, as those of drives that interpolate do. After a period without a command
     they stand still.
 
-    `where`: who reports a world that has diverged. `delay_steps`: how many steps old feedback is.
+    `where`: who reports a world that has diverged. `world`: what they move in. `delay_steps`: how many steps
+    old feedback is.
     """
 
     def __init__(self, where: str, world: World, delay_steps: int = 0) -> None:
         count = len(world.inertia)
-        self._where, self._world = where, world
+        self._where, self.world = where, world
         self._effort, self._placed = np.empty(count), np.empty((2, count))
         self._period_steps = 0.0
         self._pace, self._lead_before, self._pace_by_lead, self._pace_by_change = np.zeros((4, count))
@@ -54,12 +55,12 @@ class PhysicalPlant(Plant):
     def begin(self, step: int, position: Floats) -> None:
         """Start afresh, and with it all that stands around the robot."""
         super().begin(step, position)
-        self._world.begin(position)
+        self.world.begin(position)
         self._show()
 
     def configure(self, dynamics: Dynamics) -> None:
         """Set how the actuators respond; NaN as an inertia stands for the largest that the world has."""
-        world = self._world
+        world = self.world
         super().configure(
             replace(
                 dynamics,
@@ -101,21 +102,21 @@ class PhysicalPlant(Plant):
     @property
     def is_sound(self) -> bool:
         """Whether the world can be relied on."""
-        return not self._world.failure
+        return not self.world.failure
 
     @property
     def bodies(self) -> tuple[str, ...]:
         """What can touch, by the numbers in reports."""
-        return self._world.contacts.bodies
+        return self.world.contacts.bodies
 
     def report(self, ahead_s: float, state: ActuatorState) -> None:
         """Fill in what the actuators report, and what touches."""
         super().report(ahead_s, state)
         if len(state.contacts):
-            self._world.contacts.report(state.contacts)
+            self.world.contacts.report(state.contacts)
 
     def _set_motion(self) -> None:
-        rows, world = self.rows, self._world
+        rows, world = self.rows, self.world
         limp = (rows[Row.LIMP] > 0) | (not self.torque)
         slips, inertia = np.isfinite(rows[Row.GRIP]), rows[Row.INERTIA]
         frequency, self._softness = rows[Row.NATURAL_FREQUENCY], self._feed_gains[2]
@@ -158,13 +159,13 @@ class PhysicalPlant(Plant):
     def _load_joints(self) -> None:
         load = self.rows[Row.LOAD]
         np.add(self._load, self._hand.pull, load)
-        self._world.push(load)
+        self.world.push(load)
 
     def displace(self, by: Floats) -> None:
         """Put joints elsewhere at once, `by` (actuators,) further, beyond a stop or not; they are at rest."""
         super().displace(by)
         self._stuck_at += by
-        self._world.set_ends(self._stops.lowest, self._stops.highest)
+        self.world.set_ends(self._stops.lowest, self._stops.highest)
 
     def _walk(self, steps: int) -> None:
         """Let time pass in the world."""
@@ -175,13 +176,13 @@ class PhysicalPlant(Plant):
                 self._take_step(step)
         elif walked:
             self._take_steps(walked)
-        if reason := self._world.failure:
+        if reason := self.world.failure:
             hint = "look for bodies that begin inside each other, or lower `natural_frequency_hz`"
             raise DriverError(self._where, "the simulated world has failed", reason, hint)
 
     def _take_steps(self, steps: int) -> None:
         """Take many steps at once, or those in which goals go on, and then the others."""
-        world, remaining = self._world, self._period_steps - HALF_STEP - self._age(self.step)
+        world, remaining = self.world, self._period_steps - HALF_STEP - self._age(self.step)
         going = min(steps, ceil(remaining)) if remaining > 0.0 else 0
         if going:
             np.copyto(world.control_rate, self._pace)
@@ -208,7 +209,7 @@ class PhysicalPlant(Plant):
         if self._hand.moves:
             self._follow_hand(step)
         self._drive(step - 1)
-        self._world.step(1)
+        self.world.step(1)
         self._show()
         self._position[self._stuck], self._velocity[self._stuck] = self._stuck_at[self._stuck], 0.0
         if self._hand.moves:
@@ -216,19 +217,19 @@ class PhysicalPlant(Plant):
         self._put()
         if self._stops.any_beyond:
             self._stops.look()
-            self._world.set_ends(self._stops.lowest, self._stops.highest)
+            self.world.set_ends(self._stops.lowest, self._stops.highest)
         self._history[step % len(self._history)] = self._reported
 
     def _drive(self, step: int) -> None:
         """Set the control: what a guided motor carries, or a servo's goal, as far as its velocity lets it."""
-        control = self._world.control
+        control = self.world.control
         if self.guided:
-            np.copyto(control, self._world.carried())
+            np.copyto(control, self.world.carried())
             return
         self._set_goals(step, control)
         if self._is_slowed:
             ahead = self._position + self._velocity * HALF_STEP_S  # where its servo finds it
-            sag = ahead + self._world.carried() * self._softness + self.rows[Row.EFFORT_LEAD]
+            sag = ahead + self.world.carried() * self._softness + self.rows[Row.EFFORT_LEAD]
             np.clip(control, sag - self._reach, sag + self._reach, out=control)
 
     def _put(self) -> None:
@@ -236,11 +237,11 @@ class PhysicalPlant(Plant):
         if self._place.tobytes() == self._placed.tobytes():
             return
         moved = np.flatnonzero((self._place != self._placed).any(axis=0))
-        self._world.place(moved, self._position[moved], self._velocity[moved])
+        self.world.place(moved, self._position[moved], self._velocity[moved])
         np.copyto(self._placed, self._place)
 
     def _show(self) -> None:
         """Take from the world where the actuators are, and how their motors push."""
-        self._world.read(self._position, self._velocity, self._effort)
+        self.world.read(self._position, self._velocity, self._effort)
         np.multiply(self._effort, self._change_by_effort, self._change)
         np.copyto(self._placed, self._place)

@@ -149,7 +149,7 @@ def test_joints_without_actuators_go_with_those_that_they_follow() -> None:
     goal = np.zeros(4)
     goal[column] = 0.02
     gripper.play(goal, 1.0)
-    fingers = [plant_of(gripper)._world.data.joint(f"{side}_finger").qpos[0] for side in ("left", "right")]
+    fingers = [plant_of(gripper).world.data.joint(f"{side}_finger").qpos[0] for side in ("left", "right")]
     assert fingers == pytest.approx([0.02, -0.02], abs=1e-3)
 
 

@@ -53,6 +53,16 @@ async def test_a_motion_is_played_under_gravity_and_held(rig: Rig) -> None:
         assert result["peak_effort"]["value"] > 10.0
 
 
+async def test_a_warning_tells_what_begins_in_something_else(rig: Rig) -> None:
+    shelf = '<geom name="shelf" type="box" size="0.1 0.1 0.05" pos="0.6 0 -0.06"/>'
+    rig.driver["physics"] = world(ARM + shelf, *JOINTS)
+    async with rig.running():
+        await rig.until_state("idle")
+        said = [event["message"] for event in rig.reports_on("event") if event["kind"] == "warning"]
+    begins = "the world begins with shelf and fore (20 mm) in each other; that pushes them apart; "
+    assert said == [begins + "choose another posture by `initial`, or another place for what stands there"]
+
+
 async def test_without_torque_it_falls_and_a_motion_comes_from_where_it_lies(rig: Rig) -> None:
     rig.driver |= {"upper_stop": {"shoulder": 1.2, "elbow": 0.6}}
     async with rig.running() as registry:

@@ -155,4 +155,24 @@ def test_what_begins_in_something_else_is_named(clock: Clock, height: float, *, 
     lying = Mechanism(clock, arm + hand + FLOOR, ["turn", "bend"])
     begins = "the world begins with floor and hand (20 mm) in each other; that pushes them apart; "
     hint = "choose another posture by `initial`, or another place for what stands there"
-    assert [line for line in lying.driver.rehearse() if "begins" in line] == [begins + hint] * named
+    for warnings in (lying.driver.warnings, lying.driver.rehearse()):
+        assert [line for line in warnings if "begins" in line] == [begins + hint] * named
+
+
+@pytest.mark.parametrize(("around", "gravity", "falls"), [
+    ("", -9.8, True),
+    (FLOOR, -9.8, False),
+    ("", 0.0, False),
+    (FLOOR.replace("/>", ' contype="0" conaffinity="0"/>'), -9.8, True),
+], ids=["nothing", "floor", "weightless", "picture of a floor"])  # fmt: skip
+def test_what_falls_for_ever_is_named(clock: Clock, around: str, gravity: float, *, falls: bool) -> None:
+    base = f'<body name="base" pos="0 0 1"><freejoint/><geom size="0.1"/>{PUCK}</body>'
+    cup = BALL.format(1, 0.1).replace("ball", "cup")
+    pull = {"acceleration": [0.0, 0.0, gravity]}
+    robot = Mechanism(clock, around + base + cup, ["lift"], gravity=pull)
+    said = (
+        "what nothing holds falls for ever: base, cup; nothing that stands still is there to land on; "
+        "set `floor: true`, or name a `scene`"
+    )
+    for warnings in (robot.driver.warnings, robot.driver.rehearse()):
+        assert [line for line in warnings if "falls" in line] == [said] * falls

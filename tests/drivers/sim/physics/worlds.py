@@ -53,7 +53,7 @@ class Mechanism(Joints):
     @property
     def mujoco(self) -> World:
         """The world behind the plant, with MuJoCo's model and data."""
-        return self.plant._world
+        return self.plant.world
 
 
 def plant_of(joints: Joints) -> PhysicalPlant:
