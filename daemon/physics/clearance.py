@@ -25,7 +25,7 @@ from .reach import PLANE, WORLD, Reach
 from .robot import PhysicalRobot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from motiond.formats.arrays import Booleans, Floats, Indices
 
@@ -245,6 +245,13 @@ class Look:
         first, second = self._first[pair], self._second[pair]
         found: float = self._distance(self._model, self._data, first, second, most_m, self._line)
         return found
+
+    def distances(self, pairs: Iterable[int], most_m: Iterable[float]) -> Iterator[float]:
+        """Yield the distance of one pair after the other, as `distance`."""
+        measure, model, data, line = self._distance, self._model, self._data, self._line
+        first, second = self._first, self._second
+        for pair, most in zip(pairs, most_m, strict=True):
+            yield measure(model, data, first[pair], second[pair], most, line)
 
     @property
     def points(self) -> Floats:

@@ -225,16 +225,18 @@ class _Search:
         look, needed = self._look, self._sought(self._least[pairs]) + bounds - TOLERANCE_M
         left: Booleans = look.gaps(pairs) < needed
         near = np.flatnonzero(left)
-        rest = pairs[near], needed[near], bounds[near], self._reserve[pairs[near]]
-        for number, pair, most, bound, reserve in zip(
-            near.tolist(), *(one.tolist() for one in rest), strict=True
-        ):
-            most_m = min(max(most, 0.0), FAR_M) + TOLERANCE_M
-            distance, least = look.distance(pair, most_m), float(self._least[pair])
-            if distance < most_m and distance - reserve < min(least, max(self._margin_m, self._best)):
-                least = distance - reserve
-                self._note(pair, least, distance, place)
-            left[number] = distance - bound < self._sought_by(least) - TOLERANCE_M
+        if not near.size:
+            return left
+        mine, reserve = pairs[near], self._reserve[pairs[near]]
+        most = np.clip(needed[near], 0.0, FAR_M) + TOLERANCE_M
+        news = np.minimum(most, np.minimum(self._least[mine], max(self._margin_m, self._best)) + reserve)
+        numbers, distances = mine.tolist(), np.empty(near.size)
+        measured = look.distances(numbers, most.tolist())
+        for number, (distance, below) in enumerate(zip(measured, news.tolist(), strict=True)):
+            distances[number] = distance
+            if distance < below:
+                self._take(numbers[number], distance, place)
+        left[near] = distances - bounds[near] < self._sought(self._least[mine]) - TOLERANCE_M
         return left
 
     def _sought(self, least: Floats) -> Floats:
@@ -244,11 +246,11 @@ class _Search:
         deeper = np.minimum(within - COARSE_M - (1.0 - SHARE) * np.abs(within), self._worst)
         return np.where(least < self._margin_m, deeper, beyond)
 
-    def _sought_by(self, least: float) -> float:
-        """Return the same for one."""
-        if least < self._margin_m:
-            return min(least - COARSE_M - (1.0 - SHARE) * abs(least), self._worst)
-        return max(self._margin_m, SHARE * self._best)
+    def _take(self, pair: int, distance: float, place: float) -> None:
+        """Note the distance of a pair that was looked at last, where it is news beside those before it."""
+        near = distance - float(self._reserve[pair])
+        if near < min(float(self._least[pair]), max(self._margin_m, self._best)):
+            self._note(pair, near, distance, place)
 
     def _note(self, pair: int, near: float, distance: float, place: float) -> None:
         self._least[pair] = near
