@@ -123,6 +123,8 @@ class RobotView:
             parts.append(f"beside it {', '.join(beside)}" if state.get("motion") else ", ".join(beside))
         if not self.absence and state.get("torque") is False:
             parts.append("torque off")
+        if not self.absence and isinstance(loose := state.get("loose"), list) and loose:
+            parts.append(f"torque off in {listed([printable(str(one)) for one in loose])}")
         if number(state.get("queued")):
             parts.append(f"{number(state.get('queued')):.0f} waiting")
         holder = self._latest.get("lease", {}).get("holder")

@@ -374,6 +374,16 @@ def screen_of(view: RobotView | None, robots: Robots, *, connected: bool = True)
     return MonitorScreen(lambda: names, lambda: (BROKER, connected), lambda: view, commander_of(robots))
 
 
+def test_which_actuators_do_not_hold_while_others_do_is_shown() -> None:
+    view = view_of()
+    for loose, shown in (
+        (["elbow", "wri\x1bst"], "idle; torque off in elbow, wri\\x1bst"),
+        ("elbow", "idle"),
+    ):
+        view.take(Report("arm", "state", answers.state("idle", torque=True, loose=loose)))
+        assert view.doing() == shown
+
+
 async def test_a_screen_has_all_that_is_known(robots: Robots) -> None:
     lines = [line.plain.rstrip() for line in screen_of(view_of(), robots).lines(100, 16)]
     assert lines == [
