@@ -21,7 +21,7 @@ from ..serial_bus.setup import loose, of_servos, profile_velocity_units, write_a
 from .capacity import advice, capacity_at_best, capacity_of
 from .chain import DynamixelChain
 from .family import FAMILY
-from .feedback import DynamixelFeedback
+from .feedback import WATCHDOG_TRIPPED, DynamixelFeedback
 from .guiding import POSITION_MODE, Guiding, change_mode, hold_sound, put_back_modes
 from .limits import DynamixelLimits
 from .options import CURRENT_MODE, WATCHDOG_UNIT_S, DynamixelOptions
@@ -137,8 +137,13 @@ class DynamixelDriver(SerialDriver):
         super()._send()
 
     def _arm(self, chain: Chain) -> None:
-        """Start the watchdogs."""
-        chain.set_all("bus_watchdog", 0)  # ends the lock on goals after it has tripped
+        """Start the watchdogs; servos that these have stopped do not go on to their old goals."""
+        watchdogs = zip(chain.ids, chain.get("bus_watchdog"), strict=True)
+        if stopped := [one for one, watchdog in watchdogs if watchdog == WATCHDOG_TRIPPED]:
+            here = dict(zip(chain.ids, chain.get("present_position"), strict=True))
+            chain.write("bus_watchdog", dict.fromkeys(stopped, 0))  # ends the lock on goals
+            chain.write("goal_position", {one: here[one] for one in stopped})
+        chain.set_all("bus_watchdog", 0)
         chain.set_all("bus_watchdog", self._watchdog)
 
     def _take_hold(self, set_goals: Callable[[], None]) -> None:

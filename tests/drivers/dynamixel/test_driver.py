@@ -267,6 +267,24 @@ def test_a_servo_that_stopped_listening_is_found_in_turn_and_at_once_when_asked(
     bench.driver.verify()
 
 
+def test_servos_that_the_watchdog_stopped_on_their_way_do_not_go_on_when_enabled() -> None:
+    with Bench([servo(1), servo(2)], profile_velocity_rad_s=2.0).hold() as bench:
+        bench.play([1.5, -1.5], ticks=20)
+        bench.driver.close()
+        bench.wait(1.0)
+        for one in bench.servos:
+            one.advance(bench.clock())
+        stopped = [one.position_ticks for one in bench.servos]
+        assert all(one.tripped for one in bench.servos)
+        bench.ports[0].delay_s = 0.004
+        bench.driver.open()
+        bench.driver.enable()
+        bench.wait(1.0)
+        for one in bench.servos:
+            one.advance(bench.clock())
+        assert [one.position_ticks for one in bench.servos] == pytest.approx(stopped, abs=1)
+
+
 def test_a_velocity_goes_along_as_the_profile() -> None:
     with Bench([servo(1)], follow_velocity=True, profile_velocity_rad_s=3.0).hold() as bench:
         bench.play([0.1], velocity=-1.0)
