@@ -357,6 +357,16 @@ def test_its_end_is_soft_and_well(robot: Followed) -> None:
     assert_within(np.concatenate((before, after[:1])), PERIOD_S)
 
 
+def test_a_stop_of_one_goal_stops_a_follow_of_that_id_alone(robot: Followed) -> None:
+    robot.follow(timeout_s=5.0)
+    robot.send(messages.Stop(goal_id="another"))
+    robot.step(10)
+    assert robot.state() is State.FOLLOWING
+    robot.send(messages.Stop(message="it is enough", goal_id=robot.goal_id))
+    ended = robot.come_to_rest()
+    assert (ended.code, ended.message) == ("CANCELED", "it is enough")
+
+
 def test_a_stop_cancels_it(robot: Followed) -> None:
     robot.follow()
     robot.target(1.2, 1.5)

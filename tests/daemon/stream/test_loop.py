@@ -458,6 +458,16 @@ class Failing(Driver):
             raise self.error
 
 
+def test_a_fault_that_the_driver_refuses_becomes_an_event_and_nothing_else(bench: Bench) -> None:
+    bench.enable()
+    bench.channel.send(messages.Inject({"fault": "hand", "actuator": "elbow"}))
+    bench.step(2)
+    assert bench.notices_of(messages.Happened) == [
+        messages.Happened("fault_refused", "driver sim: fault hand: option 'to' is missing; set it")
+    ]
+    assert (bench.loop.player.state, bench.loop.player.torque) == (State.IDLE, True)
+
+
 def test_what_the_driver_notices_becomes_events_once(tmp_path: Path) -> None:
     driver = Failing()
     bench = Bench(tmp_path, driver=driver)
