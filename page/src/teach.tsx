@@ -52,6 +52,7 @@ function Begin({ robot, again }: { robot: Robot; again: boolean }) {
       <div class="panel-head"><h2>{again ? "Teach again" : "Teach by hand"}</h2></div>
       <div class="step-of">
         <p class="hint">{again ? "This forgets what was taught before, unless it is saved." : "Move the arm by hand. What it does becomes a motion; so do the poses that you keep on the way."}</p>
+        {!again && !takesMotions(robot) && <NoFolder />}
         <div class="choice" role="radiogroup" aria-label="How it is moved">
           {MODES.map(({ mode, name, about }) => (
             <label key={mode}><input type="radio" name="mode" checked={lesson.mode.value === mode} onChange={() => { lesson.mode.value = mode; asks.value = false; }} /> <strong>{name}</strong> <span class="unit">{about}</span></label>
@@ -233,7 +234,7 @@ function Save({ robot }: { robot: Robot }) {
   const busy = robot.pending.value.has("teach/save");
   const isNamed = name !== "";
   const allowed = (title: string) => (isNamed ? gate(robot, "command") : { disabled: true, title });
-  if (robot.description.value && !robot.description.value.upload) return <p class="hint">No folder takes motions of clients, so nothing can be saved: the configuration's <code>motions</code> names none with <code>upload: true</code>.</p>;
+  if (!takesMotions(robot)) return <NoFolder />;
   return (
     <form class="save" onSubmit={(event) => { event.preventDefault(); if (isNamed && !busy) void ask(false); }}>
       <p class="line">
@@ -245,6 +246,14 @@ function Save({ robot }: { robot: Robot }) {
       {made && <Made robot={robot} made={made} />}
     </form>
   );
+}
+
+function takesMotions({ description }: Robot): boolean {
+  return description.value?.upload ?? true;
+}
+
+function NoFolder() {
+  return <p class="hint">No folder takes motions of clients, so nothing can be saved: the configuration's <code>motions</code> names none with <code>upload: true</code>.</p>;
 }
 
 /** What the motion is like, and how it is looked at and played. */

@@ -34,13 +34,16 @@ HELD = "document.querySelector('.teach .ended')?.innerText"
 
 
 class TeachRig(ArmRig):
-    """Arms that give way to a simulated hand, and take uploads; `leased` is taught by who is in control."""
+    """Arms that a hand moves and that take uploads; `leased` wants control, `bare` takes no uploads."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.robot |= {"fault_requests": True, "idle_rate_hz": 100.0}
         lease = {"required": True, "ttl_s": 20.0}
-        self.others = {"leased": self.robot | {"lease": lease} | self._folders("leased")}
+        self.others = {
+            "leased": self.robot | {"lease": lease} | self._folders("leased"),
+            "bare": {**self.robot},
+        }
         self.robot |= self._folders("arm")
         del self.robot["driver"]["trace"], self.robot["driver"]["plant"]
 
@@ -211,6 +214,13 @@ async def test_what_ends_it_is_told(rig: TeachRig) -> None:
                 await desk.page.click(".save button:text('Check')")
                 await desk.until_says(refusal)
             assert "is no name for a motion" not in await desk.page.inner_text(".notices")
+
+
+async def test_where_nothing_can_be_saved_that_is_said_before_it_is_moved(rig: TeachRig) -> None:
+    async with running(rig), on_the_page(rig, "#/bare/teach") as desk:
+        await desk.until_says("No folder takes motions of clients, so nothing can be saved")
+        await desk.page.evaluate("location.hash = '#/arm/teach'")
+        await desk.until("!document.querySelector('.teach').innerText.includes('No folder')")
 
 
 async def test_actuators_carry_the_arm_where_that_is_asked_for(rig: TeachRig) -> None:
