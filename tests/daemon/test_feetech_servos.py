@@ -164,6 +164,21 @@ async def test_a_servo_that_restarts_by_itself_is_named_and_the_others_hold_unti
         assert await plays(rig, registry)
 
 
+@pytest.mark.parametrize("on_exit", ["hold", "release", "park"])
+async def test_what_holds_as_it_was_left_is_left_so_by_a_robot_that_rests_or_ends(
+    rig: Rig, chain: EmulatedChain, on_exit: str
+) -> None:
+    shoulder, elbow = chain.servos
+    rig.robot |= {"on_exit": on_exit, "rest_after_s": 1.0, "rest": "release"}
+    rig.robot["poses"] = {"park": dict.fromkeys(JOINTS, 0.1)}
+    async with rig.running() as registry:
+        await restarted(rig, registry, elbow, 1)
+        await asyncio.sleep(3.0)
+        assert (shoulder.torque, elbow.torque) == (True, False)
+        before = shoulder.position_ticks
+    assert (shoulder.torque, elbow.torque, shoulder.position_ticks) == (True, False, before)
+
+
 async def restarted(rig: Rig, registry: RobotRegistry, elbow: EmulatedServo, times: int) -> None:
     """Let the elbow restart while both hold, and wait until the robot is back without it."""
     await rig.until_state("idle")
