@@ -181,7 +181,6 @@ class EffortCheck:
     """
 
     name = "effort"
-    refuses_unseen = False
     depends_on_speed = True
 
     def __init__(
@@ -195,6 +194,7 @@ class EffortCheck:
         self._dynamics = dynamics
         self._settings = settings
         self.slows = settings.on_violation == "slow"
+        self.refuses_unseen = settings.on_violation != "warn"
 
     def of_plan(self, planned: Plan, joint_map: JointMap, stopped: Callable[[], bool]) -> PlanFindings:
         """Look at a motion, as `PlanCheck`."""

@@ -598,7 +598,8 @@ class RobotSession:
         """Let what moves be taken over, or stop it where that cannot be asked for."""
         try:
             begin.hand_over = begin.goal.number = self._note_sent(self._outlet.take_over(begin.goal))
-        except RequestError:
+        except RequestError as error:
+            self._report_rest(self.goal, begin.goal, error)
             self._send(messages.Stop(ResultCode.PREEMPTED, REPLACED))
             self.stopped = self.sent
 
@@ -880,9 +881,13 @@ class RobotSession:
             self.chained, self._blend_speed = goal, max(before.speed, goal.speed)
         except RequestError as error:
             goal.blend_s = 0.0
-            message = f"{before.motion} does not flow into {goal.motion}; {error}; it rests between"
-            details = {"goal_id": goal.goal_id}
-            self._outlet.report("event", {"kind": "blend_dropped", "message": message, "details": details})
+            self._report_rest(before, goal, error)
+
+    def _report_rest(self, before: Goal | None, goal: Goal, reason: RequestError) -> None:
+        """Report that the robot rests between two goals, and why."""
+        what = f"{before.motion if before else 'what moves'} does not flow into {goal.motion}"
+        event = {"kind": "blend_dropped", "message": f"{what}; {reason}; it rests between"}
+        self._outlet.report("event", event | {"details": {"goal_id": goal.goal_id}})
 
     def _unchain(self, goal: MotionGoal) -> int:
         """Let what plays end by itself, where it has not flowed into a goal yet."""

@@ -314,6 +314,12 @@ async def test_what_would_take_over_from_what_moves_begins_from_rest(rig: Rig) -
         results = [(await rig.result_of(goal))["code"] for goal in (first, second)]
     assert results == ["PREEMPTED", "SUCCESSFUL"]
     assert "stopping" in {data["state"] for data in rig.reports_on("state")}
+    (dropped,) = [event for event in rig.reports_on("event") if event["kind"] == "blend_dropped"]
+    assert dropped["details"] == {"goal_id": second}
+    assert dropped["message"] == (
+        "long_left does not flow into nod; arm: it begins from rest; its way from what moves cannot be "
+        "looked at before; it rests between"
+    )
 
 
 async def test_a_way_to_park_that_leads_through_something_is_not_gone(rig: Rig) -> None:

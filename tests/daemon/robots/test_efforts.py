@@ -6,6 +6,7 @@ An arm of two links of 1 kg and 0.5 m hangs down at 0; stretched out at an angle
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -343,3 +344,20 @@ async def test_a_higher_speed_that_is_asked_for_on_a_blend_comes_behind_it(slowi
     assert result["code"] == "SUCCESSFUL"
     assert result["timing"]["ticks"] < 5.3 * RATE_HZ
     assert 5.5 < worst_effort(slowing) < 5.9
+
+
+@pytest.mark.parametrize("does", ["reject", "slow", "warn"])
+async def test_what_takes_over_rests_first_but_where_efforts_are_only_warned_of(rig: Rig, does: str) -> None:
+    """On its way from what moves, the arm could be asked for anything that its joints may do."""
+    rig.robot["effort"] = {"on_violation": does}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        first = (await ask(registry, "play", motion="lift"))["goal_id"]
+        await rig.until_state("playing")
+        await asyncio.sleep(0.5)
+        second = (await ask(registry, "play", motion="lift", on_busy="blend"))["goal_id"]
+        results = [(await rig.result_of(goal))["code"] for goal in (first, second)]
+    assert results == ["PREEMPTED", "SUCCESSFUL"]
+    dropped = [event for event in rig.reports_on("event") if event["kind"] == "blend_dropped"]
+    assert len(dropped) == (does != "warn")
+    assert ("stopping" in {data["state"] for data in rig.reports_on("state")}) == (does != "warn")
