@@ -137,7 +137,8 @@ async def test_a_recording_begins_with_the_state_and_names_what_it_is_of(rig: Ri
         await play(rig, registry)
     recording = only(rig)
     about, end = recording.metadata["motiond"], recording.metadata["motiond-end"]
-    assert recording.messages["/motiond/state"][0]["state"] == "idle"
+    begins = recording.messages["/motiond/state"][0]
+    assert (begins["state"], begins["torque"]) == ("idle", False)  # as it was before it played
     assert (about["robot"], about["driver"], about["why"], about["name"]) == ("arm", "sim", "request", "")
     assert int(about["first_tick"]) == recording.numbers["/reference"][0]
     assert (about["unit shoulder"], about["unit elbow"]) == ("rad", "rad")
