@@ -132,9 +132,6 @@ def test_a_file_that_nothing_reads_is_refused_with_the_reason() -> None:
     assert suffixes.startswith(".seq or ")
 
 
-READ_MOTIONS = "motions of that kind are not read"
-
-
 @table(
     "content, message",
 )

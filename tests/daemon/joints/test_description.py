@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pytest
 
 CONFIG = Path(__file__).parents[3] / "config"
-BOUNDED = {"lower": -1.0, "upper": 1.0, "acceleration": 5.0}
 WHY = "nothing keeps a motion from asking too much there; set `joints.NAME.limits`"
 
 

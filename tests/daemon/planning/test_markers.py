@@ -17,12 +17,6 @@ FIVE = Motion("wave", ("elbow",), 2.0, np.arange(5) / 2.0 + 7.0, np.zeros((5, 1)
 FREE = Motion("free", ("elbow",), 2.0, np.array([1.0, 1.1, 3.1]), np.zeros((3, 1)))
 END = "is beyond the end; the last frame is 4, at 2 s; name an earlier one"
 
-DATE = "the payload is no JSON; Type is not JSON serializable: datetime.date; write it as text, in quotes"
-NOT_A_NUMBER = (
-    "the payload is no JSON; infinities and numbers that are none do not exist there; "
-    "write them as text, in quotes"
-)
-
 
 def write(tmp_path: Path, text: str) -> Path:
     file = tmp_path / "wave.markers.yaml"

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 ON = messages.Changed("idle", torque=True, goal_id=None, reference=[0.0, 0.0])
 OFF = messages.Changed("idle", torque=False, goal_id=None, reference=None)
-PARKED = messages.Changed("idle", torque=True, goal_id=None, reference=[0.0, 0.5])
 
 
 class Resting(Stage):

@@ -28,7 +28,6 @@ NOT_RECORDING = {
     "bytes": 0,
     "problem": None,
 }
-FREE_VERBS = {"record/start", "record/stop", "recordings"}
 
 
 def listed(name: str, number: int = 0, **other: Any) -> dict[str, Any]:
