@@ -247,6 +247,9 @@ async def test_a_quota_that_is_filled_by_what_is_kept_ends_the_recording(rig: Ri
     assert is_whole(read(rig.folder / "recordings" / second["file"]))
 
 
+LATE, IN_TIME = {"kind": "warning", "message": "late"}, {"kind": "warning", "message": "in time"}
+
+
 async def test_what_a_disk_is_too_slow_for_is_a_gap_and_holds_up_nobody(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,7 +260,9 @@ async def test_what_a_disk_is_too_slow_for_is_a_gap_and_holds_up_nobody(
         goal_id = await rig.swings(registry)
         with monkeypatch.context() as patch:
             patch.setattr("motiond.daemon.recording.recorder.MOST_WAITING", -1)
+            recorder.note("event", LATE)
             await until_ticks(rig, recorder, 100)
+        recorder.note("event", IN_TIME)
         result = await rig.result_of(goal_id)
         stopped = await ask(registry, "record/stop")
     recording = only(rig)
@@ -267,6 +272,8 @@ async def test_what_a_disk_is_too_slow_for_is_a_gap_and_holds_up_nobody(
     assert gap["reason"] == "the disk was too slow"
     assert missing == set(range(gap["first_tick"], gap["first_tick"] + gap["ticks"]))
     assert len(missing) >= 100
+    events = recording.messages["/motiond/event"]
+    assert (IN_TIME in events, LATE in events) == (True, False)
     assert stopped["gaps"] == 1
     assert result["code"] == "SUCCESSFUL"
 
