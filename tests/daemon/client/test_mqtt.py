@@ -303,6 +303,16 @@ async def test_what_follows_a_result_ends_with_its_own_result_or_why_there_is_no
     assert reports or [*Outcome(result, last).lines()][1:] == lines
 
 
+async def test_what_a_motion_was_changed_by_is_told_with_its_end(broker: AnyBroker, hub: ReportHub) -> None:
+    warning = "wave: its blend is lengthened from 0.3 to 0.46 s"
+    ended = {"goal_id": "g1", "code": "SUCCESSFUL", "motion": "wave", "message": "held"}
+    player = Player(hub, play=[("result", ended | {"warnings": [warning]})])
+    async with client_beside(player, broker, hub) as arm, arm.goal("play", {"motion": "wave"}) as goal:
+        result = await goal.result()
+    assert result.warnings == [warning]
+    assert [*Outcome(result).lines()] == [(True, warning), (True, "wave ended with SUCCESSFUL; held")]
+
+
 @pytest.mark.usefixtures("bridge")
 async def test_of_several_brokers_the_one_is_asked_where_the_robot_answers(
     broker: AnyBroker, robots: Robots

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from motiond.daemon.planning.blend import Blend, BlendError, Overlap, Pace, plan_blend
+from motiond.daemon.planning.curve import slopes_of
+from motiond.daemon.trajectory import Track, TrajectoryClock
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
@@ -175,3 +178,38 @@ def test_the_second_motion_keeps_the_limits_while_the_clock_slows_down_to_its_sp
     assert behind is not None
     assert (behind.positions == later[10 : 10 + len(behind.positions)]).all()
     assert 1.0 < len(behind.positions) / RATE_HZ < 2.0
+
+
+def setpoints(before: Floats, blend: Blend, after: Floats, pace: Pace) -> Floats:
+    """Return what is put out from a blend on until the clock has slowed down behind it, and on to the end."""
+    rows = played(before, blend, after)[len(before) - blend.steps - 4 :]
+    slopes = slopes_of(rows, RATE_HZ, "cubic")
+    track = Track(rows, slopes, np.array([True, True]), RATE_HZ, blend.clock_acceleration)
+    clock = TrajectoryClock()
+    found: list[Floats] = []
+    clock.start(pace.speed, blend.clock_acceleration / RATE_HZ)
+    clock.advance(1 + math.ceil(3.0 / pace.speed))  # on the first row of the blend, or a little later
+    clock.aim(pace.then)
+    position, velocity = np.zeros(2), np.zeros(2)
+    while clock.position < track.last and len(found) < 2000:
+        track.sample(clock.position, position, velocity, clock.rate)
+        found.append(position.copy())
+        clock.advance(1)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_an_accepted_blend_keeps_the_limits_while_the_clock_slows_down(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    before, after = swing(0.02), late(float(chance.uniform(0.1, 2.0))) * float(chance.uniform(0.3, 1.5))
+    pace = Pace(float(chance.uniform(1.0, 3.0)), float(chance.uniform(0.5, 1.0)))
+    blend_s = float(chance.uniform(0.02, 0.9))
+    try:
+        blend = blended(before, after, blend_s, speed=pace.speed, then=pace.then)
+    except BlendError as error:
+        if not error.data:
+            return
+        blend = blended(before, after, error.data["longest_s"], speed=pace.speed, then=pace.then)
+    rows = setpoints(before, blend, after, pace)
+    assert np.abs(np.diff(rows, axis=0)).max() * RATE_HZ <= 3.0 * (1 + 1e-6)
+    assert np.abs(np.diff(rows, 2, axis=0)).max() * RATE_HZ**2 <= 20.0 * 1.02
