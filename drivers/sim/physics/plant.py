@@ -46,7 +46,7 @@ class PhysicalPlant(Plant):
         self._where, self.world = where, world
         self._effort, self._placed = np.empty(count), np.empty((2, count))
         self._period_steps = 0.0
-        self._pace, self._lead_before, self._pace_by_lead, self._pace_by_change = np.zeros((4, count))
+        self._pace, self._last_leads, self._pace_by_lead, self._pace_by_change = np.zeros((4, count))
         numbers = np.zeros(numbers_needed(count))
         rows = numbers[len(Header) :].reshape(len(Row), count)
         self._place, self._stops = rows[STATE], Stops(rows)
@@ -80,12 +80,13 @@ class PhysicalPlant(Plant):
 
     def command(self, values: Floats) -> None:
         """Set new goals, as `Plant` does, and how fast they go on."""
-        np.copyto(self._lead_before, self._velocity_lead)
+        before = self._unset_before
         super().command(values)
-        np.subtract(self._velocity_lead, self._lead_before, self._scratch)
-        np.multiply(self._scratch, self._pace_by_change, self._scratch)
+        if self._unset_before != before:
+            self._last_leads.fill(0.0)
         np.multiply(self._velocity_lead, self._pace_by_lead, self._pace)
-        np.add(self._pace, self._scratch, self._pace)
+        np.subtract(self._pace, self._last_leads, self._pace)
+        np.multiply(self._velocity_lead, self._pace_by_change, self._last_leads)
         if self._drifting:
             self._pace[self._drift != 0.0] = 0.0
 
@@ -93,11 +94,12 @@ class PhysicalPlant(Plant):
         """Set the goal to `position` (actuators,), where it stays; counts as a command."""
         super().hold(position)
         self._pace.fill(0.0)
+        self._last_leads.fill(0.0)
 
     def stop(self, which: Booleans) -> None:
         """Let some actuators, of shape (actuators,), hold where they are; commands of NaN leave them so."""
         super().stop(which)
-        self._pace[which] = 0.0
+        self._pace[which] = self._last_leads[which] = 0.0
 
     @property
     def is_sound(self) -> bool:
@@ -143,9 +145,11 @@ class PhysicalPlant(Plant):
         At an acceleration a, targets of commands that are T apart are `(v + a T / 2) T + lead a T` apart.
         """
         lead, period_s = self._feed_gains[1], self._period_steps * STEP_S
-        self._pace_by_lead = np.divide(1.0, lead, out=np.zeros_like(lead), where=lead > 0)
-        self._pace_by_change = self._pace_by_lead / 2 + (1 / period_s if period_s else 0.0)
+        by_velocity = np.divide(1.0, lead, out=np.zeros_like(lead), where=lead > 0)
+        self._pace_by_change = by_velocity / 2 + (1 / period_s if period_s else 0.0)
+        self._pace_by_lead = by_velocity + self._pace_by_change
         self._pace.fill(0.0)
+        self._last_leads.fill(0.0)
 
     def _set_speed_limit(self) -> None:
         """Limit the position errors that drives act on, so that they ask for no more than their velocity."""
@@ -182,25 +186,22 @@ class PhysicalPlant(Plant):
 
     def _take_steps(self, steps: int) -> None:
         """Take many steps at once, or those in which goals go on, and then the others."""
-        world, remaining = self.world, self._period_steps - HALF_STEP - self._age(self.step)
+        world, age = self.world, self.step - self._header[COMMAND_STEP]
+        remaining = self._period_steps - HALF_STEP - age
         going = min(steps, ceil(remaining)) if remaining > 0.0 else 0
         if going:
             np.copyto(world.control_rate, self._pace)
-            self._set_goals(self.step, world.control)
+            self._set_goals(age, world.control)
             world.step(going)
         if steps > going:
             world.control_rate.fill(0.0)
-            self._set_goals(self.step + going, world.control)
+            self._set_goals(age + going, world.control)
             world.step(steps - going)
         self._show()
 
-    def _age(self, step: int) -> float:
-        """Return how many steps have passed since the last command."""
-        return step - float(self._header[COMMAND_STEP])
-
-    def _set_goals(self, step: int, goals: Floats) -> None:
-        """Fill in where goals are in the middle of the step that begins at `step`, where its servos act."""
-        way_s = min(self._age(step) + HALF_STEP, self._period_steps) * STEP_S
+    def _set_goals(self, age: float, goals: Floats) -> None:
+        """Fill in where goals are in the middle of a step, where its servos act; `age` of the command."""
+        way_s = min(age + HALF_STEP, self._period_steps) * STEP_S
         np.multiply(self._pace, way_s, goals)
         np.add(goals, self._target, goals)
 
@@ -226,7 +227,7 @@ class PhysicalPlant(Plant):
         if self.guided:
             np.copyto(control, self.world.carried())
             return
-        self._set_goals(step, control)
+        self._set_goals(step - self._header[COMMAND_STEP], control)
         if self._is_slowed:
             ahead = self._position + self._velocity * HALF_STEP_S  # where its servo finds it
             sag = ahead + self.world.carried() * self._softness + self.rows[Row.EFFORT_LEAD]

@@ -105,9 +105,9 @@ class World:
         joints = [of_actuator[name] for name in actuators]
         self._reduction = np.array([joint.reduction for joint in joints])
         self._offset = np.array([joint.offset for joint in joints])
-        self._gain, self._stiffness, self._resistance = np.zeros((3, len(joints)))
-        self._least_effort, self._most_effort = np.zeros((2, len(joints)))
+        self._servo_damping, self._least_effort, self._most_effort = np.zeros((3, len(joints)))
         self._part, self._is_spent = np.empty(len(joints)), np.zeros(len(joints), bool)
+        self._none_spent = self._is_spent.tobytes()
         spec = self._specified(where, options.mjcf, joints)
         spec.option.gravity = gravity
         with self._readable(where):
@@ -181,6 +181,7 @@ class World:
         self.control: Floats = data.act[goals : goals + len(joints)]
         self.control_rate: Floats = data.ctrl[self._motors]
         self._force: Floats = data.actuator_force[self._motors]
+        self._velocity_before: Floats = data.actuator_velocity[self._motors]
         self._damping, self._friction, self._armature = (
             values[self._dofs].copy()
             for values in (model.dof_damping, model.dof_frictionloss, model.dof_armature)
@@ -320,23 +321,21 @@ class World:
     def read(self, position: Floats, velocity: Floats, effort: Floats) -> None:
         """Fill in positions, velocities, and the motors' efforts in the last step: (actuators,) each.
 
-        MuJoCo reports efforts of the velocities before a step, and takes those of the velocities after it.
+        MuJoCo's efforts are damped by the velocities before a step, but what it lets act is damped by those
+        after it, where a motor is not at its limit.
         """
-        np.take(self._positions, self._at, out=position, mode="clip")
+        self._positions.take(self._at, out=position, mode="clip")
         np.subtract(position, self._offset, position)
         np.multiply(position, self._reduction, position)
-        np.take(self._velocities, self._dofs, out=velocity, mode="clip")
+        self._velocities.take(self._dofs, out=velocity, mode="clip")
         np.multiply(velocity, self._reduction, velocity)
-        np.multiply(self.control_rate, -STEP_S, effort)
-        np.add(effort, self.control, effort)
-        np.multiply(effort, self._gain, effort)
-        np.multiply(position, self._stiffness, self._part)
-        np.subtract(effort, self._part, effort)
-        np.multiply(velocity, self._resistance, self._part)
-        np.subtract(effort, self._part, effort)
+        np.subtract(self._velocity_before, velocity, effort)
+        np.multiply(effort, self._servo_damping, effort)
+        np.add(effort, self._force, effort)
         np.abs(self._force, self._part)
         np.greater_equal(self._part, self._most_effort, self._is_spent)
-        np.copyto(effort, self._force, where=self._is_spent)
+        if self._is_spent.tobytes() != self._none_spent:
+            np.copyto(effort, self._force, where=self._is_spent)
         np.minimum(effort, self._most_effort, effort)
         np.maximum(effort, self._least_effort, effort)
         np.multiply(velocity, HALF_STEP_S, self._part)
@@ -363,8 +362,7 @@ class World:
 
     def _set_law(self, gain: Floats, bias: Floats) -> None:
         """Set the effort: gain times control, and a bias by nothing, length and velocity (3, actuators)."""
-        self._gain, self._stiffness = gain, -bias[1]
-        self._resistance = -bias[2] - self._stiffness * STEP_S  # in `read`, as positions are those after it
+        self._servo_damping = -bias[2]
         self.model.actuator_gainprm[self._motors, 0] = gain
         self.model.actuator_biasprm[self._motors, :3] = bias.T
 
