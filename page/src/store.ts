@@ -8,7 +8,7 @@ import { Control } from "./control";
 import { clock } from "./format";
 import { History, WINDOW_S } from "./history";
 import type { Answer, Availability, Daemon, Model, Plan, Telemetry } from "./messages";
-import type { DescriptionReport, DiagnosticsReport, EventReport, MotionsReport, QueuedGoal, RecordingReport, Report, ResultReport, StateReport } from "./protocol";
+import type { DescriptionReport, DiagnosticsReport, EventReport, MotionsReport, QueuedGoal, RecordingReport, Report, ResultReport, StateReport, TeachingReport } from "./protocol";
 import { Lesson } from "./lesson";
 import { readPlan } from "./messages";
 import { PastResults, endedAfter, hasFailed } from "./results";
@@ -94,7 +94,7 @@ export class Robot {
       case "description": this.takeDescription(report.data); break;
       case "motions": this.takeMotions(report.data); break;
       case "lease": this.control.receive(report.data); break;
-      case "teaching": this.lesson.receive(report.data); break;
+      case "teaching": this.takeTeaching(report.data); break;
       case "diagnostics": this.takeDiagnostics(report.data); break;
       case "recording": this.recording.value = report.data; break;
       case "event": this.takeEvent(report.data); break;
@@ -114,8 +114,22 @@ export class Robot {
     }, READ_MS);
   }
 
-  /** Its daemon is another one now, and the one before has not reported how the last goal ended. */
+  private takeTeaching(report: TeachingReport): void {
+    if (report.mode !== null) settle(this.aboutLesson); // whether it held before
+    this.lesson.receive(report);
+  }
+
+  private get aboutLesson(): string {
+    return `${this.name}: teaching`;
+  }
+
+  /** Its daemon is another one now, and the one before has not reported how the last goal, or teaching, ended. */
   reportCutOff(): void {
+    if (this.lesson.report.peek()?.mode) {
+      const message = "teaching was cut off, as the daemon has been restarted; go on holding it unless torque is on; the newest recording with taught in its name has what was moved";
+      this.add("cut_off", message, true);
+      notify(`${this.name}: ${message}.`, true, this.aboutLesson);
+    }
     const { goal_id, motion, time, state } = this.state.peek() ?? {};
     if (!goal_id) return;
     const where = state === "approaching" ? "on its way to the first row" : `at ${clock(time)}`;
@@ -158,7 +172,7 @@ export class Robot {
     const isGrave = GRAVE.has(kind) || (kind === "teaching" && details !== undefined); // a joint or a check is why
     this.add(kind, message, isGrave);
     if (kind === "queue_moved") void this.askQueue();
-    if (kind === "teaching") notify(`${this.name}: ${message}.`, isGrave);
+    if (kind === "teaching") notify(`${this.name}: ${message}.`, isGrave, this.aboutLesson);
   }
 
   private takeMotions(motions: MotionsReport): void {
@@ -254,7 +268,8 @@ function notifyNotReached({ name }: Robot, why: string): void {
 
 /** What was said about it holds no more. */
 function settle(about: string): void {
-  notices.value = notices.peek().filter((one) => one.about !== about);
+  const others = notices.peek().filter((one) => one.about !== about);
+  if (others.length < notices.peek().length) notices.value = others;
 }
 
 export function dismiss(number: number): void {

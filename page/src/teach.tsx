@@ -13,7 +13,7 @@ import { gate } from "./permission";
 import { open } from "./preview";
 import type { DescribedJoint, SaveTaughtAnswer } from "./protocol";
 import { view } from "./route";
-import { command, fleet } from "./store";
+import { command, fleet, heard } from "./store";
 import type { Robot } from "./store";
 import { recall } from "./taught";
 import { TrailPlot } from "./teach_plot";
@@ -128,6 +128,7 @@ export function TeachBar({ robot }: { robot: Robot }) {
   const { lesson } = robot;
   return (
     <section class="player" aria-label="Player">
+      {!heard.value && <p class="ended bad" role="alert">Nothing is known of the arm: go on holding it.</p>}
       <div class="line">
         <EndButton robot={robot} />
         <strong class="name">Moved by hand</strong>

@@ -96,3 +96,23 @@ test("a refusal stands until the same is asked again and answered otherwise", as
   await ask(left, "teach/save", null);
   assert.deepEqual(texts(), ["left: no pose", "right: no name"]);
 });
+
+test("whether a robot holds after a lesson is said until it is taught again, or its daemon is another one", () => {
+  notices.value = [];
+  const robot = arm();
+  const report = (mode: string | null) => robot.take({ robot: "arm", subject: "teaching", data: { mode, since_utc: mode, duration_s: 0, poses: [], draft: null, message: "", holds: true } as any });
+  const end = (message: string) => robot.take({ robot: "arm", subject: "event", data: { kind: "teaching", message, details: {} } as any });
+  const texts = () => notices.value.map(({ text }) => text);
+  report("released");
+  end("stopped; the robot holds");
+  report(null);
+  assert.deepEqual(texts(), ["arm: stopped; the robot holds."]);
+  report("released");
+  assert.deepEqual(texts(), []);
+  robot.reportCutOff();
+  assert.equal(texts().length, 1);
+  assert.match(texts()[0]!, /^arm: teaching was cut off, .* go on holding it unless torque is on; /);
+  report(null);
+  robot.reportCutOff();
+  assert.equal(texts().length, 1);
+});

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 from tests.daemon.programs import running
-from tests.system.page.browser import JOINTS, MODEL, ArmRig, browsing, on_the_page, part, seconds_of
+from tests.system.page.browser import (
+    JOINTS,
+    MODEL,
+    ArmRig,
+    browsing,
+    browsing_once_it_listens,
+    on_the_page,
+    part,
+    seconds_of,
+)
 from tests.system.page.test_page import BEYOND, COVERED, CUT_OFF, SMALL
 
 if TYPE_CHECKING:
@@ -214,6 +223,21 @@ async def test_what_ends_it_is_told(rig: TeachRig) -> None:
                 await desk.page.click(".save button:text('Check')")
                 await desk.until_says(refusal)
             assert "is no name for a motion" not in await desk.page.inner_text(".notices")
+
+
+async def test_who_holds_an_arm_of_which_nothing_is_known_is_told_to_go_on(rig: TeachRig) -> None:
+    async with running(rig) as daemon, browsing_once_it_listens(rig, "#/arm/teach") as desk:
+        await begin(desk.page)
+        await desk.until_state("teaching")
+        assert "go on holding it" not in await desk.page.inner_text("body")
+        await daemon.kill()
+        await desk.until_says("Nothing is known of the arm: go on holding it.")
+        async with running(rig):
+            await desk.until_says(
+                "arm: teaching was cut off, as the daemon has been restarted; go on holding it"
+            )
+            await desk.until("!document.body.innerText.includes('Nothing is known of the arm')")
+            assert "Teach by hand" in await desk.page.inner_text(".teach")
 
 
 async def test_where_nothing_can_be_saved_that_is_said_before_it_is_moved(rig: TeachRig) -> None:
