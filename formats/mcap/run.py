@@ -20,7 +20,7 @@ from ..model.timing import NS
 from .container import CHANNEL, CHUNK, FOOTER, MAGIC, records_of, refuse_others, refusing_damage
 from .peaks import Errors, PeaksOfGoals
 from .thinning import Thinned
-from .ticks import OwnRecording, Phase, is_own
+from .ticks import IDLE, PLAYING, OwnRecording, Phase, is_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -161,6 +161,8 @@ def _changes(own: OwnRecording, series: _Series) -> Iterator[tuple[str, dict[str
         yield "gaps", {"time": series.seconds(gap.time_ns), "ticks": gap.ticks, "reason": gap.reason}
     for phase in own.phases:
         item = {key: getattr(phase, key) for key in OF_PHASES}
+        if phase.beside and phase.state == IDLE:
+            item["state"] = PLAYING
         yield "phases", {"time": series.seconds(phase.time_ns), **item}
 
 

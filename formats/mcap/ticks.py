@@ -37,8 +37,8 @@ NUMBERS = 0xFFFF_FFFF
 """The numbers of ticks are counted modulo one more than that."""
 MOST_COUNTED = 1 << 53
 MOST_NOTED, MOST_AHEAD = 200_000, 100_000
-IDLE, TEACHING = "idle", "teaching"
-ON_A_MOTION = frozenset({"playing", "following"})
+IDLE, PLAYING, TEACHING = "idle", "playing", "teaching"
+ON_A_MOTION = frozenset({PLAYING, "following"})
 """States in which a robot goes along rows of a goal, or after its targets."""
 ON_ITS_WAY = ON_A_MOTION | {"approaching", "pausing", "paused", "stopping"}
 """States of a robot that plays."""

@@ -300,6 +300,12 @@ def _properties(evidence: Evidence) -> Iterator[tuple[str, str]]:
     about = evidence.about
     for key in ("recording", "driver", "version", "daemon", "began_utc"):
         yield key, printable(str(about[key] or ""))
+    timing = about["timing"]
+    yield "ticks", str(timing["ticks"])
+    yield "missed_deadlines", str(timing["missed"])
+    yield "skipped_rows", str(timing["skipped"])
+    for key, value in timing["lateness_s"].items():
+        yield f"lateness_{key}_s", f"{value:g}"
     for file in about["files"]:
         yield f"sha256 {file['name']}", file["sha256"]
 

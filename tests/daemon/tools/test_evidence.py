@@ -206,6 +206,8 @@ def test_each_run_is_a_test_case_that_ci_can_read(tmp_path: Path) -> None:
     )
     properties = {each.get("name"): each.get("value") for each in suite.iter("property")}
     assert properties["version"] == "0.2.0"
+    timing = ("ticks", "missed_deadlines", "skipped_rows", "lateness_p99_s", "lateness_max_s")
+    assert [properties[key] for key in timing] == ["330", "0", "0", "1e-05", "1e-05"]
     assert properties["sha256 wave.seq"] == sha256(b"rows").hexdigest()
 
 

@@ -114,7 +114,17 @@ def test_a_goal_goes_on_until_what_plays_beside_it_rests(tmp_path: Path) -> None
         )
     ]
     path = write(tmp_path / "run.mcap", rows, results)
-    goals = load_run(path, points=4).goals
+    run = load_run(path, points=4)
+    goals = run.goals
+    states = [(phase["state"], round(phase["time"] / PERIOD_S)) for phase in run.about["phases"]]
+    assert states[2:] == [
+        ("playing", 7),
+        ("playing", 10),
+        ("playing", 17),
+        ("idle", 23),
+        ("playing", 30),
+        ("idle", 32),
+    ]
     assert [(goal.result or {})["motion"] for goal in goals] == ["wave", "breathe"]
     motions = load_motions(path)
     for goal, motion, span in zip(goals, motions, (slice(7, 23), slice(30, 32)), strict=True):
