@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.recording import RecordingFiles, RecordingFolder
+from motiond.daemon.recording import Recording, RecordingFiles, RecordingFolder
 from tests.daemon.rig import Rig, ask, refused
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ async def test_a_disk_that_hangs_holds_up_nobody(
     hangs = "the disk does not answer; the report `recording` shows it"
     async with rig.running() as registry:
         await rig.until_state("idle")
+        files = registry.members["arm"].robot.recorder._files
         assert await refused(registry, "record/start") == ("TIMEOUT", f"arm: not done in 0.2 s; {hangs}")
         result = await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
         assert await refused(registry, "record/stop") == ("TIMEOUT", f"arm: not done in 0.2 s; {hangs}")
@@ -45,6 +46,7 @@ async def test_a_disk_that_hangs_holds_up_nobody(
     assert "arm.recording" in {thread.name for thread in threading.enumerate()}
     answers.set()
     await asyncio.to_thread(_ended, "arm.recording")
+    files._give_up(Recording("request", "", 0.0, 0.0, ""), OSError())  # the end of a process closes its files
 
 
 def _ended(name: str) -> None:
