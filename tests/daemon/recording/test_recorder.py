@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 import pytest
+from mcap.reader import make_reader
 
 from motiond.daemon.ipc.messages import Play
 from motiond.daemon.ipc.ring import RECORDS
+from motiond.daemon.recording.recorder import WRITE_S
 from motiond.daemon.robots.process.stream_supervisor import StreamSupervisor
 from motiond.drivers.sim.command_log import read_trace
 from motiond.formats import load_motions
@@ -175,6 +177,21 @@ async def test_a_motion_that_plays_twice_is_attached_once_and_one_that_is_too_lo
     assert sorted(only(rig).attachments) == ["description.json", "motiond.json", "short.seq"]
     size = (rig.folder / "motions" / "long.seq").stat().st_size
     assert f"{started['file']}: long.seq is not attached; it has {size} bytes" in caplog.messages
+
+
+async def test_each_chunk_has_a_second_so_that_a_crash_loses_no_more(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        started = await ask(registry, "record/start")
+        await play(rig, registry, "long")
+        await ask(registry, "record/stop")
+    with (rig.folder / "recordings" / started["file"]).open("rb") as stream:
+        summary = make_reader(stream).get_summary()
+    assert summary is not None
+    chunks = summary.chunk_indexes
+    spans_s = [(one.message_end_time - one.message_start_time) / 1e9 for one in chunks]
+    assert len(chunks) > 15
+    assert max(spans_s) <= 1.0 + WRITE_S
 
 
 async def test_a_recording_has_the_motions_that_play_in_it_alone(rig: Rig) -> None:
