@@ -105,6 +105,7 @@ def result(goal_id: str, code: str = "SUCCESSFUL") -> dict[str, Any]:
         "asked_by": None,
         "played_s": None,
         "details": {},
+        "warnings": [],
         "beside": False,
         "timing": None,
         "worst_error": None,

@@ -49,7 +49,7 @@ def _smaller(subject: Subject, data: dict[str, Any]) -> Iterator[dict[str, Any]]
     if subject == "result":
         yield {**data, "timing": None}
         yield {**data, "timing": None, "details": {}}
-        yield from _with_shorter(data | {"timing": None, "details": {}}, "message")
+        yield from _with_shorter(data | {"timing": None, "details": {}, "warnings": []}, "message")
     elif subject == "event":
         without = {key: value for key, value in data.items() if key != "payload"}
         yield without

@@ -37,6 +37,8 @@ def test_a_list_of_motions_is_cut_and_counts_what_it_does_not_list(room: int, mo
 
 
 RESULT = {**answers.result("g1"), "message": LONG, "timing": TIMING, "details": {"reason": LONG}}
+RESULT["warnings"] = [LONG[:31]]
+SHORTEST = {**RESULT, "timing": None, "details": {}, "warnings": []}
 STATE = answers.state("fault", message=LONG)
 EVENT = {**answers.event(LONG), "payload": {"light": LONG}}
 
@@ -46,8 +48,8 @@ EVENT = {**answers.event(LONG), "payload": {"light": LONG}}
     [
         ("result", RESULT, 6_500, {**RESULT, "timing": None}),
         ("result", RESULT, 4_000, {**RESULT, "timing": None, "details": {}}),
-        ("result", RESULT, 1_000, {**RESULT, "timing": None, "details": {}, "message": LONG[:724] + "…"}),
-        ("result", RESULT, 380, {**RESULT, "timing": None, "details": {}, "message": LONG[:89] + "…"}),
+        ("result", RESULT, 1_000, {**SHORTEST, "message": LONG[:361] + "…"}),
+        ("result", RESULT, 380, {**SHORTEST, "message": LONG[:44] + "…"}),
         ("event", EVENT, 4_000, answers.event(LONG)),
         ("event", EVENT, 500, answers.event(LONG[:361] + "…")),
         ("state", STATE, 1_000, {**STATE, "message": LONG[:724] + "…"}),
