@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     AnyPlan = TypeVar("AnyPlan")
 
-KEPT_S, MOST_KEPT = 60.0, 8
+KEPT_S, MOST_KEPT = 60.0, 4
 """So long what was planned is kept, for who asks again, and so much of it."""
 
 
