@@ -45,7 +45,7 @@ class PhysicalPlant(Plant):
         count = len(world.inertia)
         self._where, self.world = where, world
         self._effort, self._placed = np.empty(count), np.empty((2, count))
-        self._period_steps = 0.0
+        self._period_steps, self._is_first = 0.0, True
         self._pace, self._last_leads, self._pace_by_lead, self._pace_by_change = np.zeros((4, count))
         numbers = np.zeros(numbers_needed(count))
         rows = numbers[len(Header) :].reshape(len(Row), count)
@@ -82,8 +82,9 @@ class PhysicalPlant(Plant):
         """Set new goals, as `Plant` does, and how fast they go on."""
         before = self._unset_before
         super().command(values)
-        if self._unset_before != before:
-            self._last_leads.fill(0.0)
+        if self._is_first or self._unset_before != before:  # then no change is known
+            np.multiply(self._velocity_lead, self._pace_by_change, self._last_leads)
+            self._is_first = False
         np.multiply(self._velocity_lead, self._pace_by_lead, self._pace)
         np.subtract(self._pace, self._last_leads, self._pace)
         np.multiply(self._velocity_lead, self._pace_by_change, self._last_leads)
@@ -93,13 +94,17 @@ class PhysicalPlant(Plant):
     def hold(self, position: Floats) -> None:
         """Set the goal to `position` (actuators,), where it stays; counts as a command."""
         super().hold(position)
-        self._pace.fill(0.0)
-        self._last_leads.fill(0.0)
+        self._stand_still()
 
     def stop(self, which: Booleans) -> None:
         """Let some actuators, of shape (actuators,), hold where they are; commands of NaN leave them so."""
         super().stop(which)
         self._pace[which] = self._last_leads[which] = 0.0
+
+    def _stand_still(self) -> None:
+        """Let goals go on only once there is another command."""
+        self._pace.fill(0.0)
+        self._is_first = True
 
     @property
     def is_sound(self) -> bool:
@@ -148,8 +153,7 @@ class PhysicalPlant(Plant):
         by_velocity = np.divide(1.0, lead, out=np.zeros_like(lead), where=lead > 0)
         self._pace_by_change = by_velocity / 2 + (1 / period_s if period_s else 0.0)
         self._pace_by_lead = by_velocity + self._pace_by_change
-        self._pace.fill(0.0)
-        self._last_leads.fill(0.0)
+        self._stand_still()
 
     def _set_speed_limit(self) -> None:
         """Limit the position errors that drives act on, so that they ask for no more than their velocity."""

@@ -203,6 +203,26 @@ def test_nothing_goes_on_once_it_is_held(clock: Clock, how: str) -> None:
     assert moved.read(0.5)[0] == pytest.approx(at, abs=1e-6)
 
 
+@pytest.mark.parametrize("how", ["enable", "set_faults"])
+def test_a_first_velocity_is_not_taken_for_a_change(clock: Clock, how: str) -> None:
+    moved = Mechanism(clock, LIFT, ["lift"], holds=True, **WEIGHTLESS)
+    moved.driver.set_period(TICK_S)
+    for time_s in TICK_S * np.arange(100):
+        moved.play(0.2 * time_s, velocity=0.2)
+    if how == "enable":
+        moved.driver.enable()
+    else:
+        none = np.array([False])
+        moved.plant.set_faults(stuck=none, limp=none, grip=np.array([np.inf]))
+    efforts = []
+    for time_s in TICK_S * np.arange(100, 110):
+        moved.write(0.2 * time_s, 0.2)
+        for _ in range(20):
+            moved.read(STEP_S)
+            efforts.append(moved.state.effort[0])
+    assert np.abs(efforts).max() < 0.05
+
+
 def test_goals_that_come_without_a_velocity_stand_still(clock: Clock) -> None:
     moved = Mechanism(clock, LIFT, ["lift"], holds=True, **WEIGHTLESS)
     moved.driver.set_period(0.5)
