@@ -35,9 +35,10 @@ class Feedback:
     `lost_after`: how many answers in a row a lost servo has missed. `errors`: what is counted of each; a
     servo that lost its torque without an error has restarted. `position` (actuators,): in rad.
     `torque` (actuators,): 1 where torque is on by the servo's register, 0 where it is off; NaN where it is
-    not known. `withheld`: the actuators whose servos are to get no goals, as a goal may switch torque on:
-    those found without torque, and those that may have restarted. `shutdown` (actuators,): the hardware
-    errors at which each servo switches its torque off; the caller sets it.
+    not known. `withheld`: the actuators whose servos are to get no goals, as a goal may switch torque on,
+    or end an overload at once: those found without torque, those that may have restarted, and those that
+    have shut down. `shutdown` (actuators,): the hardware errors at which each servo switches its torque off;
+    the caller sets it.
     """
 
     watched: ClassVar[tuple[str, ...]] = ("torque_enable",)
@@ -69,6 +70,7 @@ class Feedback:
         self._is_any_missed = self._is_any_alert = False  # no array need be looked at while all is well
         self.withheld: set[int] = set()
         self._unseen: set[int] = set()
+        self._failed: set[int] = set()
         self._noticed_s: dict[tuple[int, int], float] = {}
         self._next_look = 0
         self.disconnect()
@@ -94,6 +96,7 @@ class Feedback:
     def disconnect(self) -> None:
         """Forget the servos; what they reported stays."""
         self._chains, self._servos, self._rounds = (), (), []
+        self._failed.clear()
 
     def listen(self, *, full: bool) -> None:
         """Ask all servos for short or full feedback, and wait for it; all buses are asked in parallel."""
@@ -192,11 +195,13 @@ class Feedback:
     def _learn_of_failures(self) -> None:
         self._errors.reported += (self._alert & ~self._alerted) > 0
         self._alerted[:] = self._alert
+        self._failed.clear()
         problems = []
         for chain in self._chains:
             if self._alert[chain.indexes].any():
                 for servo, bits in failures(chain, self._family):
                     if bits & self.shutdown[servo.index]:
+                        self._failed.add(servo.index)
                         self._look_at_torque(servo)
                         problems.append(failed(servo, bits, self._family))
                     else:
@@ -223,7 +228,8 @@ class Feedback:
     def _note_torque(self, index: int, torque: float) -> None:
         self.torque[index] = torque
         self._unseen.discard(index)
-        (self.withheld.discard if torque else self.withheld.add)(index)
+        takes_goals = torque and index not in self._failed
+        (self.withheld.discard if takes_goals else self.withheld.add)(index)
 
     def note_restart(self, indexes: Iterable[int]) -> None:
         """Take these servos as restarted on request, and so without torque."""
@@ -231,7 +237,8 @@ class Feedback:
             self._note_torque(index, 0.0)
 
     def note_hold(self) -> None:
-        """Take all servos as holding."""
+        """Take all servos as holding, and none as shut down."""
+        self._failed.clear()
         for servo in self._servos:
             self._note_torque(servo.index, 1.0)
 

@@ -555,6 +555,31 @@ def test_an_overload_is_cleared_where_the_servo_is_and_it_holds_again(bench: Ben
     np.testing.assert_allclose(bench.play([0.1] * 3, ticks=40).position, 0.1, atol=TICK_RAD)
 
 
+@pytest.mark.parametrize(("pushed_by", "pushed_back_by"), [(600, -100), (-600, 100)])
+def test_an_overloaded_servo_gets_no_goal_that_ends_its_overload_and_jerks_it_back(
+    bench: Bench, pushed_by: int, pushed_back_by: int
+) -> None:
+    """A goal that leads the way in which the servo is pushed ends its overload, at full torque."""
+    bench.hold()
+    one = bench.servos[1]
+    one.fail(0x20)
+    message_of(DriverError, bench.read)
+    one.turn_to(2048 + pushed_by)
+    one.load = pushed_back_by
+    log, of_another = (_writes(bench.servos[place], {"goal_position"}) for place in (1, 0))
+    ticks = 3 * bench.driver.options.status_every
+    for _ in range(ticks):
+        bench.driver.halt()
+        bench.read()
+        bench.wait(0.01)
+    assert (len(log), len(of_another)) == (0, ticks)
+    assert (one.error_byte, one.get("present_position")) == (0x20, 2048 + pushed_by)
+    bench.driver.clear(["shoulder"])
+    bench.read()
+    bench.driver.enable()
+    np.testing.assert_allclose(bench.play([0.1] * 3, ticks=60).position, 0.1, atol=TICK_RAD)
+
+
 def test_a_servo_that_was_pushed_beyond_its_limits_is_not_cleared_as_it_would_go_back_at_once() -> None:
     with Bench([servo(1, max_position_limit=3000)]) as bench:
         bench.hold()
