@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 GOAL = 1.5
 MODULES, TICKS, ROUNDS = 20, 500, 20
+LIFETIME_S = 5.0
+"""Of a setpoint: the longest, as nothing is sent while the others' ticks are measured."""
 
 
 class Network:
@@ -76,7 +78,8 @@ def bare(setpoints: Floats) -> Callable[[int], None]:
 def ours(setpoints: Floats) -> Callable[[int], None]:
     """Return a tick of the driver, which watches temperatures, voltages, flags, silence and lifetimes too."""
     names = [f"module{index}" for index in range(MODULES)]
-    driver = HebiDriver(names, HebiOptions(families="Arm"), look=lambda _: Network(names))
+    options = HebiOptions(families="Arm", command_lifetime_s=LIFETIME_S)
+    driver = HebiDriver(names, options, look=lambda _: Network(names))
     driver.open()
     driver.enable()
     command, state = ActuatorCommand(MODULES), ActuatorState(MODULES)

@@ -113,7 +113,7 @@ def test_several_threads_use_one_client_without_asyncio(ways: dict[str, str]) ->
 
 def test_a_robot_follows_targets_of_a_program_without_asyncio(ways: dict[str, str]) -> None:
     with sync.connect(config=ways["socket"]) as daemon:
-        with daemon.robot("arm").follow(["elbow"], timeout_s=5.0) as follow:
+        with daemon.robot("arm").follow(["elbow"], timeout_s=10.0) as follow:
             for step in range(20):
                 follow.send([0.005 * step])
             follow.chunk([[0.1], [0.11]], period_s=0.1)
@@ -124,7 +124,7 @@ def test_a_robot_follows_targets_of_a_program_without_asyncio(ways: dict[str, st
             follow.send([0.0])
         with (
             pytest.raises(ZeroDivisionError),
-            daemon.robot("arm").follow(["elbow"], timeout_s=5.0) as follow,
+            daemon.robot("arm").follow(["elbow"], timeout_s=10.0) as follow,
         ):
             raise ZeroDivisionError
         assert follow.result().code == "CANCELED"

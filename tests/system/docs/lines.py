@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tests.system.docs.shell import Ran, Shell
 
 TRIES, TOO_BUSY = 5, ("DEADLINE_MISSED", "not seen playing", "no robot plays")
+LOOKS = "motiond scan"
+"""Begins a command that changes nothing, and may miss a servo whose emulator does not answer in time."""
 ENDED_BEFORE = 127  # what bash says of one that was waited for
 
 
@@ -29,25 +31,31 @@ HOWTOS = [page for page in PAGES_THAT_RUN if page.startswith("docs/howto/")]
 OTHER_PAGES = [page for page in PAGES_THAT_RUN if page not in {*FIRST_STEPS, *HOWTOS}]
 
 
-def run_in_time(shell: Shell, command: Command) -> Ran:
-    """Run a command, once more where the machine had too much to do for a robot to be on time."""
+def shows(block: Block, command: Command, ran: Ran) -> bool:
+    return told_as_shown(command.shown, ran.output, roughly=bool(block.told("roughly")))
+
+
+def run_in_time(shell: Shell, block: Block, command: Command) -> Ran:
+    """Run a command, once more where the machine had too much to do for a robot or a servo to be on time."""
     ran = shell.run(command.line, command.shown)
     for _ in range(TRIES):
-        if not any(text in ran.output for text in TOO_BUSY):
+        misses = command.shown and command.line.startswith(LOOKS) and not shows(block, command, ran)
+        if not (misses or any(text in ran.output for text in TOO_BUSY)):
             break
         ran = shell.run(command.line, command.shown)
     return ran
 
 
 def run(shell: Shell, block: Block, command: Command) -> None:
-    ran = run_in_time(shell, command)
+    ran = run_in_time(shell, block, command)
     asked = f"{block.where}: {command.line}"
     if not command.shown:
         is_well = ran.code == 0 and '"status":"error"' not in ran.output  # curl takes a refusal for a page
         assert is_well, f"{asked}: exit code {ran.code}; it wrote:\n{ran.output}"
     else:
-        is_told = told_as_shown(command.shown, ran.output, roughly=bool(block.told("roughly")))
-        assert is_told, f"{asked}: the page shows\n{command.shown}\nand it wrote\n{ran.output}"
+        assert shows(block, command, ran), (
+            f"{asked}: the page shows\n{command.shown}\nand it wrote\n{ran.output}"
+        )
 
 
 def follow(page: str, shell: Shell) -> None:

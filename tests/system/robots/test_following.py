@@ -90,7 +90,7 @@ async def test_who_sends_targets_is_told_that_the_daemon_was_killed_and_the_robo
     rig: Rig,
 ) -> None:
     async def follows(daemon: Daemon, moved: asyncio.Event) -> None:
-        async with daemon.robot("arm").follow(["elbow"], mode="velocity", timeout_s=5.0) as follow:
+        async with daemon.robot("arm").follow(["elbow"], mode="velocity", timeout_s=10.0) as follow:
             while True:
                 follow.send([1.0])
                 if not moved.is_set() and (await daemon.robot("arm").status())["follow"]["targets"] > 30:
