@@ -26,6 +26,7 @@ from hypothesis import HealthCheck, settings
 
 from tests import virtual
 from tests.lasting import processes_below, read
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -34,7 +35,7 @@ SYSTEM = Path(__file__).parent / "system"
 OF_THE_SYSTEM = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "socket.__new__", "subprocess.Popen"})
 """Audit events of what a test outside `tests/system` does not do."""
 
-HANGING_S = 1200.0
+HANGING_S = 3600.0
 """How long a file of tests may take; see docs/decisions/pytest-timeout.md."""
 SETTLE_S = 20.0
 sleep = time.sleep
@@ -205,8 +206,8 @@ def _leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     for thread in threading.enumerate():
         if f"thread {thread.name}" not in before:
-            thread.join(SETTLE_S)  # one that drew progress is ending, and has ended in a moment
-    deadline_s = time.monotonic() + SETTLE_S
+            thread.join(PATIENCE_S)  # one that drew progress is ending, and has ended in a moment
+    deadline_s = time.monotonic() + PATIENCE_S
     if _leftovers(is_in_memory=is_in_memory) - before:
         gc.collect()
     while left := _leftovers(is_in_memory=is_in_memory) - before:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     Seen = TypeVar("Seen")
 
-PATIENCE_S = 60.0
+PATIENCE_S = 240.0
+"""Far longer than anything takes on a machine whose processors are shared by many more processes."""
 PAUSE_S = 0.02
 
 

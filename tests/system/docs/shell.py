@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, Self
 import yaml
 
 from tests.docs.blocks import CHECKOUT, STAYS, without_comment
-from tests.waiting import eventually, output_until
+from tests.waiting import PATIENCE_S, eventually, output_until
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-PATIENCE_S = 240.0
 APART = Path(__file__).with_name("apart.py")
 NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 HOSTS = "127.0.0.1 localhost broker.local robot.local\n"
@@ -199,7 +198,6 @@ class Shell:
             f"{command}: {', '.join(texts)}",
             lambda: job.output.read_text() + self._ended(job),
             lambda said: all(text in said for text in texts),
-            PATIENCE_S,
         )
         output = job.output.read_text()
         for told, is_ in zip(TERMINAL.findall(shown), TERMINAL.findall(output), strict=False):
@@ -255,4 +253,4 @@ class Shell:
         self._bash.stdin.flush()
 
     def _answer(self) -> str:
-        return output_until(self._codes, lambda text: text.endswith("\n"), "end of the line", PATIENCE_S)
+        return output_until(self._codes, lambda text: text.endswith("\n"), "end of the line")

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from tests.system.docs.shell import Shell
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", HOWTOS)
 def test_the_lines_of_a_page_do_what_it_says(page: str, shell: Shell) -> None:
     follow(page, shell)

@@ -52,7 +52,6 @@ def test_a_configuration_of_a_page_gets_patience_but_keeps_what_it_says() -> Non
     assert robot["driver"] == {"type": "dynamixel", "command_lifetime_s": 0.1, "answer_timeout_s": 0.5}
 
 
-@pytest.mark.timeout(600)
 def test_a_line_that_does_other_than_the_page_says_fails_with_all_that_it_wrote(
     shell: Shell, tmp_path: Path
 ) -> None:
@@ -66,7 +65,6 @@ def test_a_line_that_does_other_than_the_page_says_fails_with_all_that_it_wrote(
     assert (tmp_path / "here" / "deeper" / "file").read_text() == "kept\n"
 
 
-@pytest.mark.timeout(600)
 def test_lines_reach_no_broker_of_this_machine_and_write_nothing_into_the_checkout(shell: Shell) -> None:
     with socket.create_server(("127.0.0.1", 0)) as broker:
         line = f"mosquitto_pub -p {broker.getsockname()[1]} -t motiond/arm/request/play -m '{{}}'"
@@ -78,7 +76,6 @@ def test_lines_reach_no_broker_of_this_machine_and_write_nothing_into_the_checko
     assert not (CHECKOUT / "written").exists()
 
 
-@pytest.mark.timeout(600)
 def test_a_request_that_is_published_has_to_be_granted(shell: Shell) -> None:
     shell.run("mosquitto -p 1883 &")
     for status, code in {"error": 1, "ok": 0}.items():

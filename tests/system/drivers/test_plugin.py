@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.drivers.testing.contract import DriverContract
-from tests.waiting import lines_until, started
+from tests.waiting import PATIENCE_S, lines_until, started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,6 @@ ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "motiond-driver-toy"
 SKIPPED_WITHOUT_A_RIG = 14
 OF_GUIDED = 9  # by its own rig, and from the command line
-TIMEOUT_S = 240
 PAUSE_S = 2.0  # so long may the machine pause while setpoints and answers are awaited
 
 
@@ -39,7 +38,7 @@ def run(*arguments: str, packages: Path, folder: Path) -> subprocess.CompletedPr
         env=_environment(packages),
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_S,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -56,7 +55,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("packages")
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "install", *options, "--target", str(target), str(source)]
-    subprocess.run(command, check=True, timeout=TIMEOUT_S)
+    subprocess.run(command, check=True, timeout=PATIENCE_S)
     return target
 
 
@@ -74,7 +73,6 @@ def count(outcome: str, output: str) -> int:
     return int(words[words.index(outcome) - 1]) if outcome in words else 0
 
 
-@pytest.mark.timeout(2 * TIMEOUT_S)
 def test_the_example_keeps_the_contract_by_its_own_rig_and_from_the_command_line(
     packages: Path, controller: str
 ) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 FILES = Path(__file__).parents[2] / "files" / "good"
-TIMEOUT_S = 60.0
 PARSERS = {"lxml", "orjson", "simdjson", "yaml"}
 LIBRARIES = {"hebi", "motiond.drivers.base", "numpy", "pydantic", "pytest", "serial", "yaml"}
 
@@ -31,5 +32,5 @@ def test_an_import_loads_what_is_needed_and_no_more(
     code: str, looked_for: set[str], expected: list[str]
 ) -> None:
     command = [sys.executable, "-c", f"{code}; import sys; print(*sorted({looked_for} & set(sys.modules)))"]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (run.returncode, run.stderr, run.stdout.split()) == (0, "", expected)

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("client", "daemon", "drivers", "formats")
 OWN_FILES = {"__init__.py", "local.py", "py.typed", "text.py", "tls.py"}
 DATA = {"catalog.yaml", "p.yaml", "x.yaml", "xmdi.xsd"}
-TIMEOUT_S = 240.0
-pytestmark = pytest.mark.timeout(2 * TIMEOUT_S)
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 from pathlib import Path
@@ -42,7 +42,7 @@ print(*({"daemon", "drivers", "formats"} & set(sys.modules)))
 
 def test_no_module_is_loaded_under_two_names() -> None:
     command = [sys.executable, "-c", IMPORT_ALL]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (run.returncode, run.stderr, run.stdout.split()) == (0, "", [])
 
 
@@ -52,7 +52,9 @@ def test_no_module_is_loaded_under_two_names() -> None:
 def build(target: str, source: Path, folder: Path) -> Path:
     """Build a wheel or an sdist from a folder into another, and return its path."""
     command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    done = subprocess.run(
+        command, cwd=source, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     (built,) = folder.iterdir()
     return built
@@ -116,7 +118,7 @@ class Environment(NamedTuple):
             env={**variables, "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
             text=True,
-            timeout=TIMEOUT_S,
+            timeout=PATIENCE_S,
             check=False,
         )
 
@@ -149,7 +151,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environm
             copy.symlink_to(package)
     options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
     pip = [sys.executable, "-m", "pip", "--python", str(environment.programs / "python")]
-    subprocess.run([*pip, "install", *options, str(wheel)], timeout=TIMEOUT_S, check=True)
+    subprocess.run([*pip, "install", *options, str(wheel)], timeout=PATIENCE_S, check=True)
     return environment
 
 
@@ -174,14 +176,14 @@ def test_motiond_and_python_daemon_work_in_one_environment(installed: Environmen
 def test_the_example_is_found_where_pip_was_told_to_put_it(wheel: Path, tmp_path: Path) -> None:
     options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
     pip = [sys.executable, "-m", "pip", "install", *options, "--target", str(tmp_path), str(wheel)]
-    subprocess.run(pip, timeout=TIMEOUT_S, check=True)
+    subprocess.run(pip, timeout=PATIENCE_S, check=True)
     found = subprocess.run(
         [sys.executable, "-m", "motiond.daemon.cli", "demo", "--config-path"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_S,
+        timeout=PATIENCE_S,
         check=False,
     )
     demo = tmp_path / "motiond" / "example" / "demo.yaml"

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
+from tests.waiting import PATIENCE_S
+
 ROOT = Path(__file__).parents[3]
 DPKG = shutil.which("dpkg")
 ASCENDING = (
@@ -23,7 +25,9 @@ ASCENDING = (
 
 
 def run(folder: Path, *command: str | Path) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -34,7 +38,7 @@ def precedes(older: str, newer: str) -> bool:
         f"{run(ROOT, ROOT / 'scripts' / 'debian_version.sh', one)}-1~debian12" for one in (older, newer)
     ]
     command = ["dpkg", "--compare-versions", of_debian[0], "lt", of_debian[1]]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.stderr == ""  # it would warn of a version that is none
     return done.returncode == 0
 

@@ -25,7 +25,6 @@ ROOT = Path(__file__).parents[3]
 ARM = ROOT / "config" / "robots" / "six_axis.hrdf"
 MOTIONS = ROOT / "config" / "motions"
 JOINTS = ("base", "shoulder", "elbow", "wrist1", "wrist2", "wrist3")
-TIMEOUT_S = 4 * PATIENCE_S
 
 
 def configured(folder: Path, **changes: Any) -> Path:
@@ -96,7 +95,6 @@ def test_a_stuck_joint_ends_the_motion(motiond_robot):
 """
 
 
-@pytest.mark.timeout(2 * TIMEOUT_S)
 @pytest.mark.parametrize("clock", ["virtual", "real"])
 def test_users_tests_play_in_a_world(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, clock: str
@@ -107,5 +105,5 @@ def test_users_tests_play_in_a_world(
     configured(pytester.path, clock=clock, on_late="stretch", fault_requests=True, **patience)
     pytester.makepyfile(TEST)
     plugin = ("-p", "pytest_motiond", "-p", "no:cacheprovider", "-W", "error")
-    result = pytester.runpytest_subprocess(*plugin, timeout=TIMEOUT_S)
+    result = pytester.runpytest_subprocess(*plugin, timeout=PATIENCE_S)
     result.assert_outcomes(passed=3)

@@ -26,9 +26,7 @@ ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "robot-tests"
 IN_A_WORLD = ROOT / "examples" / "physics-tests"
 PLUGIN = ("-p", "pytest_motiond", "-p", "no:cacheprovider", "-W", "error")
-TIMEOUT_S = 4 * PATIENCE_S
 PATIENCES = ("max_lateness_s", "stream_timeout_s", "daemon_timeout_s")
-pytestmark = pytest.mark.timeout(2 * TIMEOUT_S)
 
 
 @pytest.fixture
@@ -68,7 +66,7 @@ def processes_in(folder: Path) -> list[psutil.Process]:
 
 
 def run(suite: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return suite.runpytest_subprocess(*PLUGIN, *arguments, timeout=TIMEOUT_S)
+    return suite.runpytest_subprocess(*PLUGIN, *arguments, timeout=PATIENCE_S)
 
 
 def run_file(suite: pytest.Pytester, source: str) -> pytest.RunResult:
@@ -317,7 +315,7 @@ def test_a_run_without_a_robot_loads_nothing_and_one_without_a_configuration_fai
 def test_the_plugin_collects_the_contract_of_drivers_once(suite: pytest.Pytester) -> None:
     (suite.path / "test_arm.py").unlink()
     options = ["-ppytest_motiond", "--motiond-driver=sim", "--collect-only", "-q"]
-    done = suite.runpytest_subprocess(*options, timeout=TIMEOUT_S)
+    done = suite.runpytest_subprocess(*options, timeout=PATIENCE_S)
     assert done.ret == 0
     collected = [line for line in done.outlines if "::test_" in line]
     assert len(collected) == len({*collected}) > 10
