@@ -34,6 +34,7 @@ LEFT_AFTER_S = 3600.0
 SCRATCH_NAME = re.compile(re.escape(SCRATCH) + "[a-z0-9_]{8}")
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]|[ ](?=[A-Za-z0-9_-])){0,99}")
 """A blank stands alone, and in front of no suffix: names that look the same are the same."""
+MAY_STAND = "a to z, digits, single blanks and . _ - can stand in it, a letter or digit first"
 MOST_FILES = 1_000
 LONGEST_REASON = 3_500
 IS_FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -149,7 +150,7 @@ class Uploads:
         if not is_named or is_beside_motions(Path(name)):
             problem = f"'{shortened(name, 60)}' is no name for a motion's file"
             ends = listed(MOTIONS.suffixes)
-            reason = f"letters, digits, blanks and . _ - can stand in it, and it ends in {ends}"
+            reason = f"{MAY_STAND}, and it ends in {ends}"
             raise RequestError("INVALID_REQUEST", self._robot, problem, reason, "rename it")
         alike = next((one.name for one in folder.iterdir() if one.name.casefold() == name.casefold()), None)
         if alike is not None and not (replaces and alike == name and _is_regular(folder / name)):

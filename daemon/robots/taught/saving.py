@@ -23,7 +23,7 @@ from ...teaching import (
     through,
     to_rest_at_each,
 )
-from ..motions.uploads import NAME
+from ..motions.uploads import MAY_STAND, NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,8 +93,7 @@ class Saving:
         stem = name.removesuffix(SUFFIX)
         if not NAME.fullmatch(f"{stem}{SUFFIX}"):
             problem = f"'{shortened(stem, 60)}' is no name for a motion"
-            reason = "letters, digits, blanks and . _ - can stand in it"
-            raise RequestError("INVALID_REQUEST", self._robot, problem, reason, "choose another")
+            raise RequestError("INVALID_REQUEST", self._robot, problem, MAY_STAND, "choose another")
         file = folder / f"{stem}{SUFFIX}"
         if not replaces and file.exists():
             reason, hint = "it is replaced only on request", "set `replace`, or choose another name"

@@ -249,8 +249,8 @@ async def test_what_cannot_be_played_is_not_kept_and_its_whole_report_told(arm: 
 
 
 BAD = (
-    "arm: '{}' is no name for a motion's file; letters, digits, blanks and . _ - can stand in it, "
-    f"and it ends in {', '.join(MOTIONS.suffixes)}; rename it"
+    "arm: '{}' is no name for a motion's file; a to z, digits, single blanks and . _ - can stand in it, "
+    f"a letter or digit first, and it ends in {', '.join(MOTIONS.suffixes)}; rename it"
 )
 
 

@@ -235,8 +235,8 @@ async def test_a_file_that_nobody_has_read_yet_keeps_its_motion_s_name(hand: Han
         (
             "my/arm",
             (
-                "'my/arm' is no name for a motion; letters, digits, blanks and . _ - "
-                "can stand in it; choose another"
+                "'my/arm' is no name for a motion; a to z, digits, single blanks and . _ - "
+                "can stand in it, a letter or digit first; choose another"
             ),
         ),
         (
