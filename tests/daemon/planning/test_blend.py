@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.planning.blend import Blend, BlendError, Overlap, Pace, plan_blend
+from motiond.daemon.planning.blend import Blend, BlendError, Overlap, Pace, longer_blend, plan_blend
 from motiond.daemon.planning.curve import slopes_of
 from motiond.daemon.trajectory import Track, TrajectoryClock
 from tests.robots import map_of, settings_of
@@ -213,3 +213,33 @@ def test_an_accepted_blend_keeps_the_limits_while_the_clock_slows_down(seed: int
     rows = setpoints(before, blend, after, pace)
     assert np.abs(np.diff(rows, axis=0)).max() * RATE_HZ <= 3.0 * (1 + 1e-6)
     assert np.abs(np.diff(rows, 2, axis=0)).max() * RATE_HZ**2 <= 20.0 * 1.02
+
+
+def lengthened(least_steps: float, duration_s: float) -> tuple[Blend | None, list[int]]:
+    """Look for a longer blend than one of 0.3 s; return it, and which were tried, by their steps."""
+    rows, tried = swing(0.1, duration_s=duration_s), list[int]()
+
+    def allows(one: Blend) -> bool:
+        tried.append(one.steps)
+        return one.steps >= least_steps
+
+    overlap = overlap_of(rows, rows)
+    found = longer_blend(overlap, blended(rows, rows, 0.3), map_of(ARM), settings_of(ARM), allows=allows)
+    return found, tried
+
+
+@pytest.mark.parametrize("least_steps", [31, 73, 500, 999])
+def test_a_longer_blend_is_as_short_as_is_allowed_within_few_tries(least_steps: int) -> None:
+    found, tried = lengthened(least_steps, duration_s=30.0)
+    assert found is not None
+    assert least_steps <= found.steps <= 1.01 * least_steps
+    assert len(tried) <= 16
+
+
+@pytest.mark.parametrize(("duration_s", "longest"), [(30.0, 1000), (2.0, 199)])
+def test_no_blend_is_longer_than_may_be_asked_for_or_than_its_motions(
+    duration_s: float, longest: int
+) -> None:
+    found, tried = lengthened(np.inf, duration_s)
+    assert found is None
+    assert (max(tried), len(tried) <= 10) == (longest, True)
