@@ -21,3 +21,20 @@ def test_a_benchmark_runs_and_prints_its_figures(name: str) -> None:
     )
     assert (run.returncode, run.stdout.splitlines()[:1]) == (0, [f"== {name.replace('-', '_')}"]), run.stderr
     assert len(run.stdout.splitlines()) > 1
+
+
+BOTH_OURS = """
+from dataclasses import replace
+from bench.feetech import CONTEST, make_ours
+from bench.serial_bus import run
+run(replace(CONTEST, names=("motiond", "motiond again"), make_sides=(make_ours, make_ours)), 0.5)
+"""
+
+
+def test_the_benchmark_of_feetech_servos_runs_with_the_driver_in_place_of_the_sdk() -> None:
+    """The SDK is not among what tests install."""
+    command = [sys.executable, "-c", BOTH_OURS]
+    run = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=120, check=False)
+    assert run.returncode == 0, run.stderr
+    named = {line.split("  ")[0] for line in run.stdout.splitlines()}
+    assert {"motiond", "motiond again", "ratio, all ticks"} <= named
