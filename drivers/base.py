@@ -46,13 +46,18 @@ class DriverError(Exception):
         What failed: the port, the family and name, or the actuator.
     problem, reason, hint : str
         What is wrong, why that is so, and what helps; `reason` and `hint` may be empty.
+    actuators : list of str
+        Those that it is about, as far as that is known.
     """
 
     exit_code: ClassVar[int] = 2
 
-    def __init__(self, where: str, problem: str, reason: str = "", hint: str = "") -> None:
+    def __init__(
+        self, where: str, problem: str, reason: str = "", hint: str = "", *, actuators: Sequence[str] = ()
+    ) -> None:
         super().__init__(f"{where}: " + "; ".join(part for part in (problem, reason, hint) if part))
         self.where, self.problem, self.reason, self.hint = where, problem, reason, hint
+        self.actuators = [*actuators]
 
 
 class DriverConfigError(DriverError):

@@ -142,6 +142,8 @@ class RobotStatus(TypedDict):
     estop_latched: bool
     message: str
     """Why it is offline or in fault, or which check fails."""
+    failed: list[str]
+    """The joints whose actuators it is offline or in fault for, as far as its driver names them."""
     displaced: Displacement | None
     """While it goes back to where it held, as something has moved it: what was moved furthest."""
     motion: str | None

@@ -376,6 +376,7 @@ class Failed:
     """The driver could not be opened; the process exits."""
 
     message: str
+    actuators: list[str] = field(default_factory=list)  # those that it is about, as far as that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +384,7 @@ class Lost:
     """The actuators are out of reach; the process looks for them until it is `Ready` again."""
 
     message: str
+    actuators: list[str] = field(default_factory=list)  # those that it is about, as far as that is known
 
 
 @dataclass(frozen=True, slots=True)

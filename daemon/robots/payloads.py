@@ -33,20 +33,21 @@ VERSION = version("motiond")
 """It is asked of the file system: once, not for each robot."""
 
 
-def state_payload(session: RobotSession, observer: Observer | None, actuators: Sequence[str]) -> RobotStatus:
+def state_payload(session: RobotSession, observer: Observer | None, joint_map: JointMap) -> RobotStatus:
     """Return what a robot does now.
 
     - `observer`: of its stream process
-    - `actuators`: their names; `loose` are those that do not hold while others do
+    - `joint_map`: its joints and actuators; `loose` are those that do not hold while others do
     """
     goal, holds = session.goal, session.holds
-    held = zip(actuators, holds, strict=False) if any(holds) else ()
+    held = zip(joint_map.actuators, holds, strict=False) if any(holds) else ()
     status: RobotStatus = {
         "state": session.state,
         "torque": session.is_on,
         "loose": [name for name, on in held if not on],
         "estop_latched": session.latched,
         "message": session.reason,
+        "failed": [name for name in joint_map.joints if joint_map.actuator_of(name) in session.failed],
         "displaced": cast("Displacement | None", session.known.displaced),
         "motion": None,
         "goal_id": None,

@@ -27,7 +27,7 @@ from .taught import Draft
 from .telemetry_reporter import TelemetryReporter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from motiond.formats import RobotModel
@@ -288,9 +288,9 @@ class Robot:
             case messages.Ready():
                 self._come_on_line(notice)
             case messages.Failed():
-                self.session.message = notice.message
+                self.session.message, self.session.failed = notice.message, notice.actuators
             case messages.Lost():
-                self.on_exit(notice.message)
+                self._lose(notice.message, notice.actuators)
             case messages.Changed():
                 self.session.take(notice)
                 self._report_return(notice)
@@ -336,19 +336,24 @@ class Robot:
             tap(records, lost)
 
     def on_exit(self, reason: str) -> None:
-        """Take the end of the stream process, or the loss of its actuators; no `reason` if it was to end."""
+        """Take the end of the stream process; no `reason` if it was to end."""
+        has_said_so = reason == self.session.message  # it could not open its driver
+        self._lose(reason, self.session.failed if has_said_so else ())
+
+    def _lose(self, reason: str, actuators: Sequence[str]) -> None:
+        """Take that nothing can be moved; `actuators`: those that it is about, as far as that is known."""
         if reason and reason != self._lost_for:
             log.error("%s: %s", self.name, reason, extra={"robot": self.name})
             self.report("event", {"kind": "stream_lost", "message": reason})
             self._lost_for = reason
         expected = "shut down" if self.session.leaving else "its driver is opened again"
-        self.session.lose(reason or expected, failed=bool(reason))
+        self.session.lose(reason or expected, actuators, failed=bool(reason))
 
     def _take_event(self, notice: messages.Happened) -> None:
         """Report what has happened; a check that fails is in the state until it passes again."""
         session = self.session
         if notice.kind in REASONS:
-            session.message = notice.message
+            session.message, session.failed = notice.message, notice.details.get("actuators", [])
         event = {"kind": notice.kind, "message": notice.message}
         self.report("event", event | ({"details": notice.details} if notice.details else {}))
         if notice.kind == "check_failed":
@@ -556,7 +561,7 @@ class Robot:
 
     def state_payload(self) -> RobotStatus:
         """Return what the robot does now, JSON-ready."""
-        return payloads.state_payload(self.session, self.stream.observer, self.library.joint_map.actuators)
+        return payloads.state_payload(self.session, self.stream.observer, self.library.joint_map)
 
     def describe(self) -> None:
         """Publish what the robot is."""

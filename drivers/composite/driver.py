@@ -500,7 +500,8 @@ def _joined(failed: Sequence[tuple[_Part, Exception]]) -> DriverError:
     first = errors[0]
     where = _with_part(failed[0][0], first.where if isinstance(first, DriverError) else type(first).__name__)
     lines = [_with_part(part, _text(error)) for part, error in failed]
-    return kind(where, "\n".join(lines).removeprefix(f"{where}: "))
+    actuators = [name for error in errors if isinstance(error, DriverError) for name in error.actuators]
+    return kind(where, "\n".join(lines).removeprefix(f"{where}: "), actuators=actuators)
 
 
 def _text(error: Exception) -> str:

@@ -291,5 +291,9 @@ def lost(silent: Sequence[Servo], answered: int, asked: int, tries: int = TRIES)
     if first.bus.heard_from(first.servo_id):
         what, hint = "no sound answer", f"check its cable, and that no other servo has id {first.servo_id}"
     return CommunicationLost(
-        first.where, f"{what} ({tries} tries){others}", f"{answered} of {asked} answered", hint
+        first.where,
+        f"{what} ({tries} tries){others}",
+        f"{answered} of {asked} answered",
+        hint,
+        actuators=[servo.actuator for servo in silent],
     )

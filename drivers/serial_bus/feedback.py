@@ -180,6 +180,7 @@ class Feedback:
             f"no sound feedback ({self._lost_after} tries)",
             "it answers when asked alone",
             "check the wiring and its length, and lower the baud rate",
+            actuators=[servo.actuator for servo in suspects],
         )
 
     def refuse_failures(self) -> None:
@@ -299,6 +300,7 @@ class Feedback:
             "its torque is off",
             "it has restarted, or another program switched it off",
             "check its power, then enable again",
+            actuators=[servo.actuator],
         )
 
 

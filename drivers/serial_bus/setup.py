@@ -45,7 +45,9 @@ def raise_all(problems: Sequence[DriverError]) -> None:
         raise problems[0]
     if problems:
         where = problems[0].where
-        raise DriverError(where, "\n".join(map(str, problems)).removeprefix(f"{where}: "))
+        text = "\n".join(map(str, problems)).removeprefix(f"{where}: ")
+        actuators = dict.fromkeys(name for problem in problems for name in problem.actuators)
+        raise DriverError(where, text, actuators=[*actuators])
 
 
 def find_servos(
@@ -123,6 +125,7 @@ def _not_found(
         "; ".join(problems),
         f"{len(places) - len(missing) - len(damaged)} of {len(places)} answered{also}",
         "check cables, power, ids and the baud rate; `motiond scan` finds servos",
+        actuators=[place.actuator for place in (*missing, *damaged)],
     )
 
 
@@ -297,7 +300,8 @@ def shutdown_masks(chain: Chain, family: Family) -> list[int]:
 
 def failed(servo: Servo, bits: int, family: Family) -> DriverError:
     """Return the error of a servo that has shut down, with what helps."""
-    return DriverError(servo.where, f"reports {family.in_words(bits)}", *family.meaning(servo, bits))
+    what = f"reports {family.in_words(bits)}"
+    return DriverError(servo.where, what, *family.meaning(servo, bits), actuators=[servo.actuator])
 
 
 STILL_BOOTING_TRIES = 5

@@ -253,4 +253,4 @@ class FaultInjector:
         )
         named, problem, reason, hint = next(case for case in reasons if case[0].any())
         names = [name for name, is_named in zip(self._actuators, named, strict=True) if is_named]
-        return DriverError(", ".join(names), problem, reason, hint)
+        return DriverError(", ".join(names), problem, reason, hint, actuators=names)

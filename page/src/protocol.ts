@@ -1062,6 +1062,8 @@ export interface RobotStatus {
   estop_latched: boolean;
   /** Why it is offline or in fault, or which check fails. */
   message: string;
+  /** The joints whose actuators it is offline or in fault for, as far as its driver names them. */
+  failed: string[];
   /** While it goes back to where it held, as something has moved it: what was moved furthest. */
   displaced: Displacement | null;
   motion: string | null;
@@ -1294,6 +1296,8 @@ export interface StateReport {
   estop_latched: boolean;
   /** Why it is offline or in fault, or which check fails. */
   message: string;
+  /** The joints whose actuators it is offline or in fault for, as far as its driver names them. */
+  failed: string[];
   /** While it goes back to where it held, as something has moved it: what was moved furthest. */
   displaced: Displacement | null;
   motion: string | null;

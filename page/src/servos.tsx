@@ -6,13 +6,13 @@ import type { Robot } from "./store";
 
 const KINDS = ["missed", "damaged", "reported", "restarts"] as const;
 
-/** Those that have had errors; all of a robot that is in fault or offline, as any may have to be restarted. */
+/** Those that have had errors, and those that the robot is in fault or offline for. */
 export function Servos({ robot }: { robot: Robot }) {
   const errors = robot.diagnostics.value.at(-1)?.errors;
-  const isBroken = robot.shown.value === "fault" || robot.shown.value === "offline";
+  const failed = robot.shown.value === "fault" || robot.shown.value === "offline" ? (robot.state.value?.failed ?? []) : [];
   const rows = robot.jointNames.value
     .map((joint, column) => ({ joint, counts: KINDS.map((kind) => errors?.[kind][column]) }))
-    .filter(({ counts }) => isBroken || counts.some(Boolean));
+    .filter(({ joint, counts }) => failed.includes(joint) || counts.some(Boolean));
   if (!rows.length) return null;
   return (
     <>
@@ -20,13 +20,13 @@ export function Servos({ robot }: { robot: Robot }) {
       <div class="scroll-x" tabIndex={0} role="region" aria-label="Servo errors">
         <table>
           <thead>
-            <tr><th scope="col">joint</th>{isBroken && <td />}<th scope="col" title="Answers that did not come in time">missed</th><th scope="col" title="Missed answers with a wrong checksum or length">damaged</th><th scope="col" title="Errors that the servo has reported">reported</th><th scope="col" title="Restarts by itself">restarts</th></tr>
+            <tr><th scope="col">joint</th>{failed.length > 0 && <td />}<th scope="col" title="Answers that did not come in time">missed</th><th scope="col" title="Missed answers with a wrong checksum or length">damaged</th><th scope="col" title="Errors that the servo has reported">reported</th><th scope="col" title="Restarts by itself">restarts</th></tr>
           </thead>
           <tbody>
             {rows.map(({ joint, counts }) => (
               <tr key={joint}>
                 <th scope="row">{joint}</th>
-                {isBroken && <td class="ways"><Way robot={robot} joint={joint} verb="servo/clear" name="Clear" /> <Way robot={robot} joint={joint} verb="servo/reboot" name="Restart" /></td>}
+                {failed.length > 0 && <td class="ways">{failed.includes(joint) && <><Way robot={robot} joint={joint} verb="servo/clear" name="Clear" /> <Way robot={robot} joint={joint} verb="servo/reboot" name="Restart" /></>}</td>}
                 {counts.map((count) => <td class={count ? "num near" : "num"}>{count ?? ""}</td>)}
               </tr>
             ))}

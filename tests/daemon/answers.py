@@ -78,6 +78,7 @@ def state(now: str = "idle", **more: Any) -> dict[str, Any]:
         "loose": [],
         "estop_latched": False,
         "message": "",
+        "failed": [],
         "displaced": None,
         "motion": None,
         "goal_id": None,

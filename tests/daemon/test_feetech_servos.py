@@ -211,14 +211,19 @@ async def test_a_servo_that_does_not_know_where_it_is_is_restarted_while_the_oth
             "it does not know where it is; support the robot, as the joint goes limp, "
             "then `motiond reboot ROBOT elbow`; if that does not help, replace the servo"
         )
+        assert fault["failed"] == ["elbow"]
         if state == "offline":
             assert (await refused(registry, "reset"))[0] == "OFFLINE"
+            since = rig.place_of(fault)
+            gone = await rig.until("state", lambda data: data["state"] == "offline" and data["failed"], since)
+            assert gone["failed"] == ["elbow"]
         assert elbow.torque
         answer = await ask(registry, "servo/reboot", servos=["elbow"])
         if state == "fault":
             assert answer["message"] == "elbow: restarted on request; reset the robot to go on"
             assert await ask(registry, "reset") == {"state": "idle"}
-        await rig.until("state", lambda data: data["loose"] == ["elbow"], rig.place_of(fault))
+        back = await rig.until("state", lambda data: data["loose"] == ["elbow"], rig.place_of(fault))
+        assert back["failed"] == []
         assert (shoulder.torque, elbow.torque, elbow.error_byte) == (True, False, 0)
         assert await plays(rig, registry)
 

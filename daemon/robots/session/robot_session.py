@@ -17,7 +17,7 @@ from ...ipc.states import ACTIVE, HALTED, ResultCode, State
 from .goal import MotionGoal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ...api import Follows, Subject, TeachMode
     from .goal import Goal
@@ -193,6 +193,7 @@ class RobotSession:
 
     - `known`: what the stream process has reported last; `OFFLINE` while nothing can be moved
     - `message`: why the robot is offline or in fault
+    - `failed`: the actuators that this is about, as far as that is known
     - `alarms`: checks that fail now, each with why
     - `goal`: what was sent to play, and is not known to have ended
     - `beside`: likewise, what plays beside it, each on joints of its own
@@ -214,6 +215,7 @@ class RobotSession:
     def __init__(self, robot: str, *, on_end: Follows, on_exit: str, outlet: Outlet) -> None:
         self.known = OFFLINE
         self.message = "starting"
+        self.failed: Sequence[str] = ()
         self.alarms: dict[str, str] = {}
         self.goal: Goal | None = None
         self.beside: list[Goal] = []
@@ -363,7 +365,7 @@ class RobotSession:
 
     def come_on_line(self) -> None:
         """Mark the driver as open; what it does is reported next."""
-        self.message, self._unsettled, self._unchained = "", 0, 0
+        self.message, self.failed, self._unsettled, self._unchained = "", (), 0, 0
         if self.latched:
             self._settle(messages.Estop(), "the halt")
 
@@ -374,7 +376,7 @@ class RobotSession:
         if not changed.torque:
             self.alarms.clear()  # without torque nothing is watched
         if self.state is State.IDLE:
-            self.message = ""
+            self.message, self.failed = "", ()
         for taught in changed.taught:
             self._conclude_teaching(taught)
         follows = self._conclude_all(changed)
@@ -402,12 +404,12 @@ class RobotSession:
             if isinstance(goal, MotionGoal) and self.state_of(goal) is State.PLAYING:
                 goal.arrive()
 
-    def lose(self, reason: str, *, failed: bool = True) -> None:
-        """Mark the robot as offline; whether that is a failure."""
+    def lose(self, reason: str, actuators: Sequence[str] = (), *, failed: bool = True) -> None:
+        """Mark the robot as offline; for which actuators, and whether that is a failure."""
         was_known, self.known = self.known is not OFFLINE, OFFLINE
         self.used = True
         self._lost = self.stopped = self.sent
-        self.message = reason
+        self.message, self.failed = reason, actuators
         self.alarms.clear()
         self._settle_removed()
         for goal in self.goals:
@@ -436,6 +438,7 @@ class RobotSession:
             done = "restarted" if notice.by == "reboot" else "cleared"
             names = ", ".join(notice.actuators)
             self.message = notice.still or f"{names}: {done} on request; reset the robot to go on"
+            self.failed = [name for name in self.failed if notice.still or name not in notice.actuators]
             self._outlet.report_state()
         self._advance()
 

@@ -146,7 +146,7 @@ class StreamLoop:
         self._suspended_s = clock.suspended_s()
         self._errors = 0
         self._counted, self._counts_s = np.zeros_like(driver.errors.values).tobytes(), -math.inf
-        self.lost = ""
+        self.lost: messages.Lost | None = None
 
     @property
     def is_shutting_down(self) -> bool:
@@ -359,14 +359,15 @@ class StreamLoop:
             log.error("%s: failed in %s", self.setup.robot, during, exc_info=error)
         code = ResultCode.COMM_LOST if isinstance(error, CommunicationLost) else ResultCode.HARDWARE_FAULT
         message = f"{reason}{error}" or type(error).__name__
-        self._happened("fault", message)
+        failed = error.actuators if isinstance(error, DriverError) else []
+        self._outbox.append(messages.Happened("fault", message, {"actuators": failed} if failed else {}))
         self._layers.fault(code, message, {"where": error.where} if isinstance(error, DriverError) else {})
         if code is ResultCode.COMM_LOST:
-            self._give_up(message)
+            self._give_up(messages.Lost(message, failed))
 
-    def _give_up(self, message: str) -> None:
+    def _give_up(self, lost: messages.Lost) -> None:
         """Halt what can still be reached, and leave; the actuators have to be found again."""
-        self.lost = message
+        self.lost = lost
         try:
             self.driver.halt()
         except Exception as error:  # noqa: BLE001 - it has failed already; the actuators release by themselves

@@ -15,6 +15,8 @@ from contextlib import closing, contextmanager
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from motiond.drivers import DriverError
+
 from ...ipc.channel import ChannelClosed
 from ...ipc.messages import HURRY, Lost, Recover, Reset, Shutdown
 from ..engine import recover
@@ -175,15 +177,16 @@ def reopen(
                 holder = open_alone(driver, locks, interruptible)
             if holder is None:
                 return True
-            reason = str(holder)
+            lost = Lost(str(holder))
             holder.close()
         except ShutdownRequested:
             driver.close()
             return False
         except Exception as error:  # noqa: BLE001 - whatever keeps it from opening, it is tried again
             driver.close()
-            reason = str(error) or type(error).__name__
-        if not notify(channel, Lost(reason)):
+            failed = error.actuators if isinstance(error, DriverError) else []
+            lost = Lost(str(error) or type(error).__name__, failed)
+        if not notify(channel, lost):
             return False
     return False
 

@@ -137,7 +137,7 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, machine: Mac
         driver.close()
         return 0
     except DriverError as error:
-        channel.send(messages.Failed(str(error)))
+        channel.send(messages.Failed(str(error), error.actuators))
         return 1
     warnings = machine.make_punctual(setup)
     try:
@@ -159,7 +159,7 @@ def _drive(loop: StreamLoop, warnings: list[str]) -> bool:
     loop.channel.send(messages.Ready(driver.max_rate_hz, warned, driver.limits.as_lists(), [*driver.bodies]))
     loop.run()
     if loop.lost:
-        loop.channel.send(messages.Lost(loop.lost))
+        loop.channel.send(loop.lost)
     return bool(loop.lost) and not loop.is_shutting_down
 
 

@@ -536,7 +536,11 @@ def test_a_lost_bus_ends_the_goal_halts_what_is_left_and_ends_the_loop_so_that_a
     assert [(ended.code, ended.message) for ended in bench.ends()] == [
         ("COMM_LOST", "/dev/ttyUSB0: bus lost")
     ]
-    assert (bench.state(), driver.halts, bench.loop.lost) == (State.FAULT, 1, "/dev/ttyUSB0: bus lost")
+    assert (bench.state(), driver.halts, bench.loop.lost) == (
+        State.FAULT,
+        1,
+        messages.Lost("/dev/ttyUSB0: bus lost"),
+    )
     assert not bench.loop.step()
     assert not bench.loop.is_shutting_down
     bench.close()

@@ -604,7 +604,7 @@ def test_a_failure_of_the_driver_ends_it_as_elsewhere(robot: Taught, mode: str, 
     (ended,) = robot.taught()
     assert (ended.code, ended.message, ended.holds) == (code, f"{error}; {IN_FAULT[mode]}", False)
     assert robot.state() is State.FAULT
-    assert robot.loop.lost == (str(error) if is_lost else "")
+    assert robot.loop.lost == (messages.Lost(str(error)) if is_lost else None)
     assert robot.arm.calls.count("enable") == 0
 
 

@@ -15,6 +15,7 @@ import pytest
 from pydantic import ValidationError
 
 from motiond.drivers.base import CommunicationLost, DriverConfigError, DriverError, LifetimeExpired
+from motiond.drivers.feetech.errors import ANGLE_SENSOR
 from motiond.drivers.feetech.models import models_by_name
 from motiond.drivers.feetech.protocol import checksum
 from motiond.drivers.registry import make_driver
@@ -58,6 +59,22 @@ def test_names_all_that_is_missing_and_what_is_there_instead() -> None:
             f"and there is also SCS0009 as servo 9 of {path}; check cables, power, ids and the baud rate; "
             "`motiond scan` finds servos"
         )
+
+
+def test_errors_name_all_actuators_that_they_are_about() -> None:
+    with Bench([servo(1), servo(2), servo(7)]) as bench:
+        silent = bench.chains[0].servos[0]
+        silent.mute = True
+        with pytest.raises(DriverError) as caught:
+            bench.driver.open()
+        assert caught.value.actuators == ["base"]
+        silent.mute = False
+        bench.hold()
+        for failing in bench.servos[:2]:
+            failing.fail(ANGLE_SENSOR)
+        with pytest.raises(DriverError) as caught:
+            bench.play([0.0] * 3)
+        assert caught.value.actuators == ["base", "shoulder"]
 
 
 def test_says_that_several_servos_may_have_an_id() -> None:
