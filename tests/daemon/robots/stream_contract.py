@@ -86,6 +86,7 @@ class StreamProcessContract:
             assert (ready.max_rate_hz, ready.warnings) == (SimDriver.max_rate_hz, [])
             run.send(messages.Shutdown())
             assert await run.end() == 0
+        assert not [notice for notice in run.notices if isinstance(notice, messages.Lost)]
 
     async def test_it_obeys_commands_in_order_and_acknowledges_the_last(self, forks: StreamForks) -> None:
         async with self.running(forks, initial=dict(zip(JOINTS, START, strict=True))) as run:
