@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.drivers.base import DriverError
+from motiond.drivers.feetech.protocol import checksum
 from tests.drivers.dynamixel import bench as dynamixel
 from tests.drivers.feetech import bench as feetech
 
@@ -71,6 +72,20 @@ def test_an_answer_that_comes_damaged_is_missed_and_damaged(
     spoil_second(bench, spoil)
     bench.read()
     assert counts_of(bench) == {"missed": [0, 1, 0], "damaged": [0, 1, 0]}
+
+
+def of_a_stranger(frame: bytes) -> bytes:
+    content = bytes([99]) + frame[3:-1]
+    return frame[:2] + content + bytes([checksum(content)])
+
+
+@pytest.mark.parametrize("maker", ["sts", "scs"])
+def test_an_answer_of_a_servo_that_nobody_asked_counts_for_none(maker: str) -> None:
+    bench_type, make_servo = MAKERS[maker]
+    with bench_type([make_servo(1), make_servo(2), make_servo(3)]).hold() as bench:
+        spoil_second(bench, of_a_stranger)
+        bench.read()
+        assert counts_of(bench) == {"missed": [0, 1, 0]}
 
 
 def test_a_joint_answer_counts_for_all_that_it_is_from() -> None:
