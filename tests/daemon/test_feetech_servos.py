@@ -78,6 +78,25 @@ async def test_an_overloaded_servo_is_cleared_while_it_and_the_others_hold(
         assert await plays(rig, registry)
 
 
+async def test_a_servo_that_has_let_go_is_not_said_to_be_moved_from_where_it_is_held(
+    rig: Rig, chain: EmulatedChain
+) -> None:
+    shoulder, elbow = chain.servos
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        elbow.fail(CURRENT)
+        await rig.until("state", lambda data: data["state"] == "fault" and data["loose"] == ["elbow"])
+        await rig.has_held()
+        elbow.turn_to(1500)
+        await asyncio.sleep(2.0)
+        assert [one for one in rig.reports_on("event") if one["kind"] == "check_failed"] == []
+        shoulder.fail(OVERLOAD)  # it does not go back by itself
+        shoulder.turn_to(1500)
+        told = await rig.until("event", lambda data: data["kind"] == "check_failed")
+        assert told["message"].startswith("joint 'shoulder' is 0.8406 rad off where it is held, for ")
+
+
 async def test_what_clearing_one_servo_leaves_wrong_is_named_and_ends_by_a_restart(
     rig: Rig, chain: EmulatedChain
 ) -> None:

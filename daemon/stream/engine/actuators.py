@@ -12,6 +12,7 @@ from ...trajectory import Transmission
 
 if TYPE_CHECKING:
     from motiond.drivers import Driver
+    from motiond.formats.arrays import Booleans
 
     from ...ipc.messages import Setup
     from ...ipc.ring import Record
@@ -72,6 +73,12 @@ class Actuators:
     def any_holds(self) -> bool:
         """Whether any actuator reports that its torque is on, whoever has switched it on."""
         return bool((self.torque == 1.0).any())
+
+    @property
+    def loose_joints(self) -> Booleans:
+        """Return which joints are measured by an actuator whose torque is off, shape (joints,)."""
+        loose: Booleans = (self.torque == 0.0)[self._transmission.actuator_of]
+        return loose
 
     def refuse_loose(self, now_s: float) -> None:
         """Raise if an actuator has released by itself; its driver may have reported it better before.

@@ -219,7 +219,12 @@ class Watch:
             measured = self._actuators.measured
             displacement.look(self._player.position, measured, now_s, bounded=kind is HELD)
             if kind is HALTED and displacement.settled:
-                self.checks.held = displacement.ordinary
+                self.checks.held = self._held_by_halt()
+
+    def _held_by_halt(self) -> Floats:
+        """Return how far from the setpoint a halt holds each joint; NaN where an actuator has let go."""
+        ordinary, actuators = self._displacement.ordinary, self._actuators
+        return np.where(actuators.loose_joints, np.nan, ordinary) if actuators.loose else ordinary
 
     def _change(self, kind: Hold, now_s: float) -> None:
         if NONE is self._kind or HALTED in {kind, self._kind}:
