@@ -382,10 +382,7 @@ class Robot:
         self._lost_for = ""
         back = "the actuators are back; they are not held until torque is enabled, or a motion plays"
         if (left_on := self._found(changed, 1.0)) and not changed.torque:
-            off = self._found(changed, 0.0)
-            but = f", and off in {', '.join(off)}" if off else ""
-            hint = "enable the robot to hold it, or disable it to release it"
-            back = f"the actuators are back; {self._left_on_in(left_on)}{but}; {hint}"
+            back = f"the actuators are back; {self._as_left(changed)}"
             self._left_on = left_on
         self.report("event", {"kind": "back", "message": back})
 
@@ -396,8 +393,7 @@ class Robot:
             return
         left_on = self._found(changed, 1.0)
         if left_on and left_on != self._left_on:
-            message = f"{self._left_on_in(left_on)}; disable the robot to release them"
-            self.report("event", {"kind": "torque", "message": message})
+            self.report("event", {"kind": "torque", "message": self._as_left(changed)})
         self._left_on = left_on
 
     def _found(self, changed: messages.Changed, torque: float) -> list[str]:
@@ -405,9 +401,13 @@ class Robot:
         names = self.library.joint_map.actuators
         return [name for name, found in zip(names, changed.found, strict=False) if found == torque]
 
-    def _left_on_in(self, names: list[str]) -> str:
-        which = f"{len(names)} of {len(self.library.joint_map.actuators)} actuators ({', '.join(names)})"
-        return f"torque is on in {which}, as it was left"
+    def _as_left(self, changed: messages.Changed) -> str:
+        """Say which actuators hold as they were left, and which do not."""
+        on, off = self._found(changed, 1.0), self._found(changed, 0.0)
+        which = f"{len(on)} of {len(self.library.joint_map.actuators)} actuators ({', '.join(on)})"
+        but = f", and off in {', '.join(off)}" if off else ""
+        hint = "enable the robot to hold it, or disable it to release it"
+        return f"torque is on in {which}, as it was left{but}; {hint}"
 
     def _come_on_line(self, ready: messages.Ready) -> None:
         for warning in dict.fromkeys(ready.warnings):

@@ -105,7 +105,10 @@ async def test_torque_is_what_the_actuators_report_or_else_what_was_asked_of_the
 
 
 async def test_actuators_that_hold_as_they_were_left_are_an_event_once(stage: Stage) -> None:
-    left = "torque is on in 1 of 2 actuators (elbow), as it was left; disable the robot to release them"
+    left = (
+        "torque is on in 1 of 2 actuators (elbow), as it was left, and off in shoulder; "
+        "enable the robot to hold it, or disable it to release it"
+    )
     notices: list[messages.Notice] = [READY, measured([None, None]), *[measured([0.0, 1.0])] * 3]
     events = stage.reports("event", *notices, measured([1.0, 1.0], torque=True), measured([1.0, 1.0]))
     assert events == [{"kind": "torque", "message": left}]
