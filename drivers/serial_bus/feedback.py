@@ -179,7 +179,8 @@ class Feedback:
             suspects[0].where,
             f"no sound feedback ({self._lost_after} tries)",
             "it answers when asked alone",
-            "check the wiring and its length, and lower the baud rate",
+            f"check that no other servo has id {suspects[0].servo_id}, check the wiring and its length, "
+            "or lower the baud rate",
             actuators=[servo.actuator for servo in suspects],
         )
 

@@ -625,6 +625,20 @@ def test_two_servos_with_one_id_are_told_apart_from_a_cable_that_is_loose() -> N
         )
 
 
+def test_a_servo_that_comes_to_a_bus_with_the_id_of_another_is_thought_of() -> None:
+    with Bench([servo(1), servo(2)]) as bench:
+        bench.hold()
+        bench.chains[0].servos.append(servo(2, ticks=2300, present_temperature=41))
+
+        def play() -> None:
+            bench.play([0.0, 0.0], ticks=bench.driver.options.lost_after)
+
+        assert message_of(DriverError, play) == (
+            f"{bench.where(1)}: no sound feedback (3 tries); it answers when asked alone; "
+            "check that no other servo has id 2, check the wiring and its length, or lower the baud rate"
+        )
+
+
 def test_a_torque_limit_takes_not_all_of_the_torque() -> None:
     with pytest.raises(ValidationError, match="greater than 0"):
         Bench([servo(1)], torque_limit=0)
