@@ -186,6 +186,7 @@ class DynamixelDriver(SerialDriver):
             raise
 
     def _carry(self) -> None:
+        self._feedback.take_look()
         currents = self._guiding.currents(self._feedback.position)
         for chain in self._chains:
             chain.send_currents(currents)

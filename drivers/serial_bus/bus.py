@@ -56,6 +56,7 @@ class Bus:
         self.awake_s = LONGEST_AWAKE_S
         self._free_s = 0.0
         self._owing: set[int] = set()
+        self._reading: tuple[int, int, float] | None = None
 
     def open(self) -> None:
         """Open the port for this program alone.
@@ -93,10 +94,12 @@ class Bus:
         return length * BITS_A_BYTE / self.baud_rate
 
     def send(self, frame: bytes | bytearray) -> None:
-        """Discard what was received and not read, then send a frame.
+        """Discard what was received and not read, then send a frame, after what `begin_read` asked for.
 
         Raises CommunicationLost if the port is gone.
         """
+        if self._reading is not None:
+            self.end_read()
         try:
             self._received.clear()
             self._heard.clear()
@@ -163,23 +166,27 @@ class Bus:
         delay_s = self.protocol.slowest_return_s if return_delay_s is None else return_delay_s
         return self._line.now() + self.wire_s(asked + answered) + delay_s + self.answer_timeout_s
 
-    def ask(
-        self, frame: bytes, ids: Collection[int], length: int, *, awake: bool = False
-    ) -> list[StatusPacket]:
+    def ask(self, frame: bytes, ids: Collection[int], length: int) -> list[StatusPacket]:
         """Send a frame and collect status packets.
 
-        `length`: how many bytes each answer carries after its error byte; a refusal may carry less.
-        `awake`: whether to wait for the last bytes without sleep. Returns those that came in time, at most
-        one of each servo. The answer of a servo that has not answered may still be on its way.
+        `length`: how many bytes each answer carries after its error byte; a refusal may carry less. Returns
+        those that came in time, at most one of each servo. The answer of a servo that has not answered may
+        still be on its way.
         """
-        protocol = self.protocol
         self.send(frame)
-        answered = len(ids) * (protocol.status_bytes + length)
-        deadline_s = self.deadline_s(len(frame), answered, len(ids) * protocol.slowest_return_s)
+        return self._answers_of(ids, length, self._answered_by_s(frame, len(ids), length))
+
+    def _answered_by_s(self, frame: bytes, count: int, length: int) -> float:
+        """Return the monotonic time by which so many servos must have answered a frame that was sent."""
+        answered = count * (self.protocol.status_bytes + length)
+        return self.deadline_s(len(frame), answered, count * self.protocol.slowest_return_s)
+
+    def _answers_of(self, ids: Collection[int], length: int, deadline_s: float) -> list[StatusPacket]:
+        """Collect status packets until a monotonic time, as `ask`."""
+        protocol = self.protocol
         packets: dict[int, StatusPacket] = {}
         while len(packets) < len(ids):
-            missing = answered - len(self._heard) if awake else None
-            received = self.receive_next(deadline_s, missing)
+            received = self.receive_next(deadline_s)
             if received is None:
                 break
             while (packet := protocol.take(received)) is not None:
@@ -287,7 +294,37 @@ class Bus:
         if self._owing and not self._has_settled(servo_id, 1):
             return None
         question = self.protocol.read(servo_id, address, length)
-        for packet in self.ask(question, (servo_id,), length, awake=True):
+        for packet in self.ask(question, (servo_id,), length):
+            if len(packet.data) == length:
+                return packet.data
+        return None
+
+    def begin_read(self, servo_id: int, address: int, length: int) -> bool:
+        """Ask for part of one servo's control table, in a single try, and let `end_read` take the answer.
+
+        Returns False, and asks nothing, while an answer to an earlier question may be on its way.
+        """
+        if self._owing and not self._has_settled(servo_id, 1):
+            return False
+        question = self.protocol.read(servo_id, address, length)
+        self.send(question)
+        self._reading = servo_id, length, self._answered_by_s(question, 1, length)
+        return True
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether nothing was sent since `begin_read`."""
+        return self._reading is not None
+
+    def end_read(self) -> bytes | None:
+        """Return what `begin_read` asked for, as soon as it has come; None if no answer came in time.
+
+        Raises CommunicationLost if the port is gone.
+        """
+        if self._reading is None:
+            return None
+        (servo_id, length, deadline_s), self._reading = self._reading, None
+        for packet in self._answers_of((servo_id,), length, deadline_s):
             if len(packet.data) == length:
                 return packet.data
         return None

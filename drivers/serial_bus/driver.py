@@ -273,6 +273,7 @@ class SerialDriver(Driver):
         turn = self._reads % self.options.status_every
         self._reads += 1
         feedback = self._feedback
+        feedback.end_look()
         feedback.listen(full=turn == 0)
         feedback.fill(state)
         feedback.refuse_silence()
@@ -280,7 +281,7 @@ class SerialDriver(Driver):
         if feedback.withheld:
             feedback.look_at_returned(held=self._torque)
         if turn == self.options.status_every // 2:
-            feedback.look_at_next(held=self._torque)
+            feedback.begin_look(held=self._torque)
 
     def verify(self) -> None:
         """Read what tells whether servos hold; raise for each that does not hold or take goals."""
@@ -322,6 +323,7 @@ class SerialDriver(Driver):
         ]
 
     def _send(self) -> None:
+        self._feedback.take_look()
         withheld = self._feedback.withheld
         for chain in self._chains:
             if withheld:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..base import ActuatorState, DriverError
+from ..base import ActuatorState, CommunicationLost, DriverError
 from .bus import TRIES
 from .chain import cells, lost
 from .setup import failed, failures, raise_all
@@ -64,6 +64,7 @@ class Feedback:
         self._cells = self._into = cells(self._state.values)
         self._filled = self._state
         self.position, self.torque = self._state.position, self._state.torque
+        self._torque = cells(self.torque)
         self.shutdown = np.zeros(count, np.uint8)
         self._alert, self._alerted = np.zeros((2, count), np.uint8)
         self._missed = np.zeros(count, np.int64)
@@ -73,6 +74,8 @@ class Feedback:
         self._failed: set[int] = set()
         self._noticed_s: dict[tuple[int, int], float] = {}
         self._next_look = 0
+        self._look: tuple[Servo, str, Item, bool] | None = None
+        self._problem: DriverError | None = None
         self.disconnect()
 
     def connect(
@@ -96,6 +99,7 @@ class Feedback:
     def disconnect(self) -> None:
         """Forget the servos; what they reported stays."""
         self._chains, self._servos, self._rounds = (), (), []
+        self._look = self._problem = None
         self._failed.clear()
 
     def listen(self, *, full: bool) -> None:
@@ -228,7 +232,7 @@ class Feedback:
             self._note_torque(servo.index, item.decode(data, item.address))
 
     def _note_torque(self, index: int, torque: float) -> None:
-        self.torque[index] = torque
+        self._torque[index] = torque
         self._unseen.discard(index)
         takes_goals = torque and index not in self._failed
         (self.withheld.discard if takes_goals else self.withheld.add)(index)
@@ -244,18 +248,47 @@ class Feedback:
         for servo in self._servos:
             self._note_torque(servo.index, 1.0)
 
-    def look_at_next(self, *, held: bool) -> None:
-        """Read a register of one servo, the next in turn: its torque, or all `watched` where it should hold.
+    def begin_look(self, *, held: bool) -> None:
+        """Ask one servo, the next in turn, for its torque, or for all `watched` where it should hold.
 
-        Raises DriverError if it does not hold; only with `held`.
+        It answers while nothing else is to be done; `take_look` and `end_look` of the next tick take that.
         """
         looks = self._looks[held]
         servo, name, item = looks[self._next_look % len(looks)]
         self._next_look += 1
-        self._look_at(servo, name, item, held=held)
+        if servo.bus.begin_read(servo.servo_id, item.address, item.size):
+            self._look = servo, name, item, held
+        else:
+            self._count_missed_look(servo)
+
+    def take_look(self) -> None:
+        """Take the answer to `begin_look` before goals are sent, unless anything was sent since.
+
+        What was sent since may have made it untrue.
+        """
+        if self._look is None:
+            return
+        (servo, name, item, held), self._look = self._look, None
+        if servo.bus.is_reading:
+            try:
+                self._take_look(servo, name, item, servo.bus.end_read(), held=held)
+            except CommunicationLost:
+                raise
+            except DriverError as error:  # goals to the others come first
+                self._problem = error
+
+    def end_look(self) -> None:
+        """Do as `take_look` where no goals were sent.
+
+        Raises DriverError if a servo does not hold that should.
+        """
+        self.take_look()
+        if self._problem is not None:
+            problem, self._problem = self._problem, None
+            raise problem
 
     def look_at_returned(self, *, held: bool) -> None:
-        """Read the torque of servos that answer again and may have restarted; raises as `look_at_next` does.
+        """Read the torque of servos that answer again and may have restarted; raises as `end_look` does.
 
         Called before goals are sent again.
         """
@@ -266,14 +299,20 @@ class Feedback:
 
     def _look_at(self, servo: Servo, name: str, item: Item, *, held: bool) -> None:
         data = servo.bus.glance(servo.servo_id, item.address, item.size)
+        self._take_look(servo, name, item, data, held=held)
+
+    def _take_look(self, servo: Servo, name: str, item: Item, data: bytes | None, *, held: bool) -> None:
         if data is None:
-            self._errors.missed[servo.index] += 1
-            self._errors.damaged[servo.index] += servo.bus.heard_from(servo.servo_id)
+            self._count_missed_look(servo)
         else:
             self._take_register(servo, name, item.decode(data, item.address), held=held)
 
+    def _count_missed_look(self, servo: Servo) -> None:
+        self._errors.missed[servo.index] += 1
+        self._errors.damaged[servo.index] += servo.bus.heard_from(servo.servo_id)
+
     def look_at_all(self, *, held: bool) -> None:
-        """Read these registers of all servos now; raises as `look_at_next` does, for all of them."""
+        """Read these registers of all servos now; raises as `end_look` does, for all of them."""
         problems = []
         for chain in self._chains:
             for name in self.watched if held else self.watched[:1]:

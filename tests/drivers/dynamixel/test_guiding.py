@@ -134,6 +134,14 @@ def test_the_watchdog_is_armed_and_stops_them_when_nobody_writes(bench: Bench) -
     assert not any(one.tripped for one in bench.servos)
 
 
+def test_one_that_restarts_while_they_are_guided_is_found(bench: Bench) -> None:
+    bench.driver.open()
+    bench.driver.guide()
+    bench.servos[1].set("torque_enable", 0)
+    with pytest.raises(DriverError, match="its torque is off"):
+        bench.play(NOTHING, ticks=60)
+
+
 def test_they_are_caught_while_they_move(bench: Bench) -> None:
     """A robot that somebody moves does not stand still first."""
     bench.driver.open()

@@ -186,7 +186,8 @@ def bus_on(line: Line) -> Bus:
 def test_a_bus_is_awake_shortly_before_all_bytes_can_have_come() -> None:
     line = AnsweringLine(TORQUE_ON)
     bus = bus_on(line)
-    assert bus.glance(1, 40, 1) == b"\x01"
+    bus.send(PROTOCOL.read(1, 40, 1))
+    assert bus.receive(7, 2.0, awake=True) == TORQUE_ON
     sent_s = 1.0 + bus.wire_s(len(PROTOCOL.read(1, 40, 1)))
     first_s = 1.0005
     expected = [sent_s + bus.wire_s(7), first_s + bus.wire_s(3)]
@@ -197,7 +198,8 @@ def test_a_bus_with_short_ticks_is_awake_for_a_small_part_of_them() -> None:
     line = AnsweringLine(TORQUE_ON)
     bus = bus_on(line)
     bus.plan(0.001)
-    bus.glance(1, 40, 1)
+    bus.send(PROTOCOL.read(1, 40, 1))
+    bus.receive(7, 2.0, awake=True)
     assert line.awake_s[0] == pytest.approx(1.0 + bus.wire_s(8 + 7) - AWAKE_PART * 0.001)
 
 
@@ -207,6 +209,8 @@ def test_what_no_tick_waits_for_is_slept_for() -> None:
     assert not bus.is_there(1)
     with pytest.raises(DriverTimeout):
         bus.read(1, 40, 1)
+    bus.begin_read(1, 40, 1)
+    assert bus.end_read() is None
     assert set(line.awake_s) == {math.inf}
 
 
