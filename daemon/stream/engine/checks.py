@@ -193,7 +193,8 @@ class Checks:
         joint = int(np.where(hot, temperature, -np.inf).argmax())
         value = float(temperature[joint])
         what = f"joint '{self._joints[joint]}' is at {value:.1f} °C"
-        message = f"{what}; checks.temperature_c is {limit:g} °C; let it cool down"
+        hint = "support the robot and disable it, or take its load away"
+        message = f"{what}; checks.temperature_c is {limit:g} °C; {hint}"
         details = {"joint": self._joints[joint], "value": value, "limit": limit, "unit": "°C"}
         return CheckFailure(ResultCode.HARDWARE_FAULT, message, {"check": "temperature", **details}, is_new)
 

@@ -136,7 +136,8 @@ STOPPED = [
     soft(
         {"fault": "overheating", "joint": "elbow", "rate_c_per_s": 500.0},
         "HARDWARE_FAULT",
-        r"joint 'elbow' is at \d\d\.\d °C; checks.temperature_c is 60 °C; let it cool down",
+        r"joint 'elbow' is at \d\d\.\d °C; checks.temperature_c is 60 °C; "
+        "support the robot and disable it, or take its load away",
         {"check": "temperature", "joint": "elbow"},
     ),
 ]
