@@ -384,6 +384,7 @@ class Robot:
         if (left_on := self._found(changed, 1.0)) and not changed.torque:
             back = f"the actuators are back; {self._as_left(changed)}"
             self._left_on = left_on
+        back += "; reset the emergency stop first" if self.session.latched else ""
         self.report("event", {"kind": "back", "message": back})
 
     def _report_torque(self, changed: messages.Changed) -> None:

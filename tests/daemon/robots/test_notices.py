@@ -134,6 +134,15 @@ async def test_actuators_that_are_back_are_an_event_that_says_which_of_them_hold
     assert events == [{"kind": "back", "message": f"the actuators are back; {message}{hint}"}]
 
 
+async def test_actuators_that_are_back_while_the_emergency_stop_is_latched_are_to_be_reset_first(
+    stage: Stage,
+) -> None:
+    stage.notify(READY, on(), messages.Lost("the cable is out"))
+    await ask(stage.registry, "estop")
+    (back,) = (one for one in stage.reports("event", READY, measured([1.0, 1.0])) if one["kind"] == "back")
+    assert back["message"].endswith("disable it to release it; reset the emergency stop first")
+
+
 async def test_a_disable_is_answered_when_the_actuators_are_released(stage: Stage) -> None:
     stage.notify(READY, measured([0.0, 1.0]))
     disable = await stage.request("disable")
