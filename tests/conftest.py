@@ -29,7 +29,7 @@ from tests.lasting import processes_below, read
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 
 SYSTEM = Path(__file__).parent / "system"
 OF_THE_SYSTEM = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "socket.__new__", "subprocess.Popen"})
@@ -107,12 +107,13 @@ settings.register_profile("many", max_examples=int(os.environ.get("EXAMPLES", "2
 settings.load_profile("few")
 
 
-def _leftovers(*, is_in_memory: bool) -> set[str]:
+def _leftovers(*, is_in_memory: bool, owners: Collection[int] = ()) -> set[str]:
+    """Return what a test may leave behind; processes that `owners` start are theirs."""
     threads = {f"thread {thread.name}" for thread in threading.enumerate()}
     if is_in_memory:
         listening = {f"{one!r} that listens" for one in virtual.NETWORK.listening.values()}
         return threads | listening | _memory()
-    return threads | {f"process {pid}" for pid in processes_below("self")} | _memory()
+    return threads | {f"process {pid}" for pid in processes_below("self", owners)} | _memory()
 
 
 def _with_name(leftover: str) -> str:
@@ -203,14 +204,19 @@ def _leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         with suppress(pytest.FixtureLookupError):
             request.getfixturevalue("_forks")  # is to last
     before = _leftovers(is_in_memory=is_in_memory)
+    owners = () if is_in_memory else frozenset(processes_below("self"))
+
+    def left_behind() -> set[str]:
+        return _leftovers(is_in_memory=is_in_memory, owners=owners) - before
+
     yield
     for thread in threading.enumerate():
         if f"thread {thread.name}" not in before:
             thread.join(PATIENCE_S)  # one that drew progress is ending, and has ended in a moment
     deadline_s = time.monotonic() + PATIENCE_S
-    if _leftovers(is_in_memory=is_in_memory) - before:
+    if left_behind():
         gc.collect()
-    while left := _leftovers(is_in_memory=is_in_memory) - before:
+    while left := left_behind():
         if is_in_memory or time.monotonic() > deadline_s:
             pytest.fail("left behind: " + ", ".join(sorted(map(_with_name, left))))
         sleep(0.02)

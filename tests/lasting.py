@@ -7,19 +7,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 LASTING: dict[int, bool] = {}
 """Their ids, and whether what they start is their own; else a test may leave it behind."""
 
 
-def processes_below(parent: int | str) -> Iterator[int]:
-    """Yield the processes below one; psutil would look through all there are."""
+def processes_below(parent: int | str, owners: Collection[int] = ()) -> Iterator[int]:
+    """Yield the processes below one, but none below `owners`; psutil would look through all there are."""
     for child in _children_of(parent):
         if child not in LASTING:
             yield child
-        if not LASTING.get(child, False):
-            yield from processes_below(child)
+        if child not in owners and not LASTING.get(child, False):
+            yield from processes_below(child, owners)
 
 
 def _children_of(parent: int | str) -> list[int]:

@@ -29,6 +29,7 @@ from tests.daemon.mqtt import contract
 from tests.daemon.mqtt.stand_in import StandIn
 from tests.daemon.programs import logging_as_before
 from tests.daemon.rig import FORKS
+from tests.lasting import LASTING
 from tests.waiting import PATIENCE_S, lines_until
 
 if TYPE_CHECKING:
@@ -148,6 +149,8 @@ def _forks() -> Iterator[None]:
     """Have one process that forks the stream processes of all tests."""
     with FORKS:
         FORKS.start()
+        assert FORKS.pid is not None
+        LASTING[FORKS.pid] = False
         yield
 
 

@@ -186,7 +186,7 @@ async def test_what_would_collide_is_shown_before_anything_moves(tmp_path: Path)
             with part("the preview of one that is not has its nearest pair"):
                 await page.click("li.motion:has-text('wave') button:text('Preview')")
                 await browsed.until("/come within .* mm/.test(document.querySelector('.nearest')?.innerText)")
-                assert await browsed.page.evaluate(f"{VIEW}.gap.group.visible")
+                await browsed.until(f"{VIEW}.gap.group.visible")
                 await page.click(".nearest button")
                 await browsed.until_drawn()
             assert await page.get_attribute(".state", "data-state") == "idle"
