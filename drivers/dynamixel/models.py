@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..serial_bus.models import Model, Table, bits_in_words, by_name, read_tables
+from ..serial_bus.models import Model, Table, by_name, read_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,8 +85,3 @@ HARDWARE_ERRORS = {
     0x10: "an electrical shock",
     0x20: "overload",
 }
-
-
-def in_words(bits: int) -> str:
-    """Return what is wrong, such as `overheating and overload`."""
-    return bits_in_words(bits, HARDWARE_ERRORS)

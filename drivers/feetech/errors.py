@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..serial_bus.models import bits_in_words
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -40,11 +38,6 @@ _MEANINGS: Mapping[int, tuple[str, str]] = {
     VOLTAGE: (_OFF, "check the power supply and its cables, then reset and enable the robot"),
 }
 """Reason and hint, the gravest first; {0} is the actuator."""
-
-
-def in_words(bits: int) -> str:
-    """Return what is wrong, such as `overheating and overload`."""
-    return bits_in_words(bits, ERRORS)
 
 
 def meaning(servo: Servo, bits: int) -> tuple[str, str]:

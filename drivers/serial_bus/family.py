@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .models import bits_in_words
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -49,4 +47,7 @@ class Family:
 
     def in_words(self, bits: int) -> str:
         """Return what is wrong, such as `overheating and overload`."""
-        return bits_in_words(bits, self.errors)
+        named = [words for bit, words in self.errors.items() if bits & bit]
+        if unknown := bits & ~sum(self.errors):
+            named.append(f"unknown error bits 0x{unknown:02x}")
+        return " and ".join(named)

@@ -125,12 +125,3 @@ def name_of(number: int, models: Mapping[int, Model]) -> str:
     """Return the name of a model, or `unknown model` with its number."""
     known = models.get(number)
     return known.name if known else f"unknown model {number}"
-
-
-def bits_in_words(bits: int, errors: Mapping[int, str]) -> str:
-    """Return what is wrong, such as `overheating and overload`."""
-    named = [words for bit, words in errors.items() if bits & bit]
-    unknown = bits & ~sum(errors)
-    if unknown:
-        named.append(f"unknown error bits 0x{unknown:02x}")
-    return " and ".join(named)

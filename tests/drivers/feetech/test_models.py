@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.drivers.feetech.errors import in_words
+from motiond.drivers.feetech.family import FEETECH
 from motiond.drivers.feetech.models import models, models_by_name
 from motiond.drivers.feetech.protocol import PROTOCOL
 from motiond.drivers.serial_bus.protocol import Found
@@ -87,4 +87,4 @@ def test_the_model_number_is_in_the_servos_own_byte_order(first: str, found: tup
     ],
 )
 def test_errors_are_in_words(bits: int, words: str) -> None:
-    assert in_words(bits) == words
+    assert FEETECH.in_words(bits) == words
