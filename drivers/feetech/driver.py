@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 from ..base import DriverError
 from ..serial_bus.chain import Block
 from ..serial_bus.driver import SerialDriver
-from ..serial_bus.setup import by_register, raise_all, reached, refuse_held_places, wait_for_boot, write_all
+from ..serial_bus.restarting import refuse_held_places, wait_for_boot
+from ..serial_bus.setup import by_register, raise_all, write_all
 from ..serial_bus.units import Units, units_of
 from .calibration import calibrated, with_calibration
 from .capacity import capacity_at_best, capacity_of
@@ -131,7 +132,7 @@ class FeetechDriver(SerialDriver):
         (then none is restarted), does not answer, or has firmware that does not know the instruction.
         """
         places = self._places_of(actuators)
-        with reached(places, self.options, self._buses, self._open_line, self.family) as bus_of:
+        with self._reached(places) as bus_of:
             refuse_held_places(places, bus_of, self.family)
             self._feedback.note_restart(place.index for place in places)
             for place in places:
@@ -150,7 +151,7 @@ class FeetechDriver(SerialDriver):
         Raises DriverError if servos do not answer, or keep their errors; with all of them.
         """
         places = self._places_of(actuators)
-        with reached(places, self.options, self._buses, self._open_line, self.family) as bus_of:
+        with self._reached(places) as bus_of:
             for index, goal in clear_errors(places, bus_of).items():
                 self._goal[index] = goal
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..base import DriverError
-from ..serial_bus.chain import Servo
 from ..serial_bus.options import of_actuator
+from ..serial_bus.restarting import silent_at
 from ..serial_bus.setup import Wish, common_wishes, failed, profile_and_gains, raise_all
 from .family import FEETECH
 from .models import models
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from ..serial_bus.bus import Bus
-    from ..serial_bus.chain import Chain
+    from ..serial_bus.chain import Chain, Servo
     from ..serial_bus.models import Item, Model
     from ..serial_bus.options import Place
     from .calibration import Calibrated
@@ -55,7 +55,7 @@ def refuse_echo(bus: Bus) -> None:
 def find_units(servo: Servo) -> Model:
     """Return a servo's model with the unit of velocity that its register `phase` says."""
     model = models()[servo.model.number]
-    if model.coarse_velocity_rad_s is None or _value(servo, "phase") & FINE_VELOCITY:
+    if model.coarse_velocity_rad_s is None or servo.read("phase") & FINE_VELOCITY:
         return model
     return replace(model, velocity_unit_rad_s=model.coarse_velocity_rad_s)
 
@@ -74,8 +74,8 @@ def lock(place: Place, bus: Bus, value: int) -> int:
     """Lock or unlock a servo's lasting settings; return what it was before, 1 where it does not answer."""
     try:
         servo = _servo(place, bus)
-        before = _value(servo, "lock")
-        _write(servo, "lock", value)
+        before = servo.read("lock")
+        servo.write("lock", value)
     except DriverError:
         return 1
     return before
@@ -220,21 +220,21 @@ def clear_errors(places: Sequence[Place], bus_of: Mapping[int, Bus]) -> Mapping[
 
 def _clear(place: Place, bus: Bus) -> int | None:
     servo = _servo(place, bus)
-    torque, goal = _value(servo, "torque_enable"), None
+    torque, goal = servo.read("torque_enable"), None
     if torque:
-        goal = _value(servo, "present_position")
+        goal = servo.read("present_position")
         _refuse_beyond(servo, goal)
-        _write(servo, "goal_position", goal)
-    _write(servo, "torque_enable", torque)
-    bits = _value(servo, FEETECH.error_register)
-    if bits & (_value(servo, FEETECH.shutdown_register) | FEETECH.fatal):
+        servo.write("goal_position", goal)
+    servo.write("torque_enable", torque)
+    bits = servo.read(FEETECH.error_register)
+    if bits & (servo.read(FEETECH.shutdown_register) | FEETECH.fatal):
         raise failed(servo, bits, FEETECH)
     return goal
 
 
 def _refuse_beyond(servo: Servo, position: int) -> None:
     """Raise DriverError if a servo is beyond its own limits, where it takes no goal."""
-    lowest, highest = _value(servo, "min_position_limit"), _value(servo, "max_position_limit")
+    lowest, highest = servo.read("min_position_limit"), servo.read("max_position_limit")
     if not lowest <= position <= highest:
         raise DriverError(
             servo.where,
@@ -245,19 +245,8 @@ def _refuse_beyond(servo: Servo, position: int) -> None:
 
 
 def _servo(place: Place, bus: Bus) -> Servo:
-    where = place.where(bus)
     found = bus.ping(place.servo_id)
     model = FEETECH.models().get(found.model_number) if found else None
     if found is None or model is None:
-        raise DriverError(where, "no answer", "", "check its cable, power and id")
-    return Servo(place.index, place.actuator, where, place.servo_id, model, found.firmware, bus)
-
-
-def _value(servo: Servo, register: str) -> int:
-    item = servo.model.table[register]
-    return item.decode(servo.bus.read(servo.servo_id, item.address, item.size), item.address)
-
-
-def _write(servo: Servo, register: str, value: int) -> None:
-    item = servo.model.table[register]
-    servo.bus.write(servo.servo_id, item.address, item.encode(value))
+        raise silent_at(place, bus)
+    return place.servo(bus, model, found.firmware)

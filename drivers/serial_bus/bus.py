@@ -31,7 +31,9 @@ _SYSFS = Path("/sys/class/tty")
 class Bus:
     """A half-duplex bus behind a serial port.
 
-    `heard_s`: monotonic time at which something came last.
+    `answer_timeout_s`: how much later than by the baud rate an answer may come. `heard_s`: monotonic time at
+    which something came last. `damaged_ids`: as of `ping_all`. `awake_s`: how long before its last byte an
+    answer is waited for without sleep.
     """
 
     def __init__(
@@ -291,13 +293,7 @@ class Bus:
 
     def glance(self, servo_id: int, address: int, length: int) -> bytes | None:
         """Read part of one servo's control table in a single try; None if no answer came."""
-        if self._owing and not self._has_settled(servo_id, 1):
-            return None
-        question = self.protocol.read(servo_id, address, length)
-        for packet in self.ask(question, (servo_id,), length):
-            if len(packet.data) == length:
-                return packet.data
-        return None
+        return self.end_read() if self.begin_read(servo_id, address, length) else None
 
     def begin_read(self, servo_id: int, address: int, length: int) -> bool:
         """Ask for part of one servo's control table, in a single try, and let `end_read` take the answer.

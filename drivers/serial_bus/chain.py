@@ -31,7 +31,7 @@ _CODES = {1: "b", 2: "h", 4: "i"}
 
 @dataclass(frozen=True, slots=True)
 class Servo:
-    """A servo that was found."""
+    """A servo that was found. Its registers are read and written by their names."""
 
     index: int
     actuator: str
@@ -40,6 +40,22 @@ class Servo:
     model: Model
     firmware: Firmware
     bus: Bus
+
+    def read(self, register: str) -> int:
+        """Return a register's value; raises as `Bus.read` does."""
+        item = self.model.table[register]
+        return item.decode(self.bus.read(self.servo_id, item.address, item.size), item.address)
+
+    def glance(self, register: str) -> int | None:
+        """Return a register's value, read in a single try; None if no answer came."""
+        item = self.model.table[register]
+        data = self.bus.glance(self.servo_id, item.address, item.size)
+        return None if data is None else item.decode(data, item.address)
+
+    def write(self, register: str, value: int) -> None:
+        """Write a register; raises as `Bus.write` does."""
+        item = self.model.table[register]
+        self.bus.write(self.servo_id, item.address, item.encode(value))
 
 
 class Block:

@@ -18,6 +18,7 @@ from .feedback import Feedback
 from .limits import Limits
 from .line import SerialLine
 from .options import SerialOptions, place_servos
+from .restarting import reached, reboot_failed, refuse_held_places, restart
 from .setup import (
     RETURN_DELAY_UNIT_US,
     by_register,
@@ -26,12 +27,8 @@ from .setup import (
     make_chains,
     of_servos,
     raise_all,
-    reached,
-    reboot_failed,
     refuse_failed,
     refuse_held,
-    refuse_held_places,
-    restart,
     settle,
     shutdown_masks,
     write_all,
@@ -40,6 +37,7 @@ from .units import units_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from ..base import ActuatorCommand, ActuatorState
     from ..limits import ActuatorLimits
@@ -309,9 +307,9 @@ class SerialDriver(Driver):
         return self.now() - self._sent_s > self.options.command_lifetime_s
 
     def _refuse_expired(self) -> None:
-        pause_s = self.now() - self._sent_s
-        if pause_s > self.options.command_lifetime_s:
-            raise expired(self.family.where, self.released, pause_s, self.options.command_lifetime_s)
+        if self._is_expired():
+            pause_s, lifetime_s = self.now() - self._sent_s, self.options.command_lifetime_s
+            raise expired(self.family.where, self.released, pause_s, lifetime_s)
 
     def _goals_known(self, command: ActuatorCommand) -> list[int]:
         """Return the goals, the last ones where none are given; raise for those beyond a servo's limits."""
@@ -340,12 +338,16 @@ class SerialDriver(Driver):
     def reboot(self, actuators: Sequence[str]) -> None:
         """Restart servos; raises as `refuse_held_places` and `restart` do."""
         places = self._places_of(actuators)
-        with reached(places, self.options, self._buses, self._open_line, self.family) as bus_of:
+        with self._reached(places) as bus_of:
             refuse_held_places(places, bus_of, self.family)
             restart(places, bus_of)
 
     def _places_of(self, actuators: Sequence[str]) -> list[Place]:
         return [place for place in self._places if place.actuator in actuators]
+
+    def _reached(self, places: Sequence[Place]) -> AbstractContextManager[Mapping[int, Bus]]:
+        """Have the buses of some servos by number, also while the driver is not open."""
+        return reached(places, self.options, self._buses, self._open_line, self.family)
 
     def enable(self) -> None:
         """Set goals to the measured positions, switch torque on; each step is verified.

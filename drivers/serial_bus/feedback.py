@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..base import ActuatorState, CommunicationLost, DriverError
+from ..base import ActuatorState, DriverError
 from .bus import TRIES
 from .chain import cells, lost
 from .setup import failed, failures, raise_all
@@ -223,13 +223,12 @@ class Feedback:
 
     def _look_at_torque(self, servo: Servo) -> None:
         """Find out whether a servo that has failed has its torque still; not known if it does not answer."""
-        item = servo.model.table["torque_enable"]
-        data = servo.bus.glance(servo.servo_id, item.address, item.size)
-        if data is None:
+        torque = servo.glance("torque_enable")
+        if torque is None:
             self.torque[servo.index] = np.nan
             self._doubt([servo.index])
         else:
-            self._note_torque(servo.index, item.decode(data, item.address))
+            self._note_torque(servo.index, torque)
 
     def _note_torque(self, index: int, torque: float) -> None:
         self._torque[index] = torque
@@ -270,10 +269,10 @@ class Feedback:
             return
         (servo, name, item, held), self._look = self._look, None
         if servo.bus.is_reading:
+            data = servo.bus.end_read()
+            value = None if data is None else item.decode(data, item.address)
             try:
-                self._take_look(servo, name, item, servo.bus.end_read(), held=held)
-            except CommunicationLost:
-                raise
+                self._take_look(servo, name, value, held=held)
             except DriverError as error:  # goals to the others come first
                 self._problem = error
 
@@ -295,17 +294,13 @@ class Feedback:
         name = self.watched[0]
         for index in [one for one in self._unseen if not self._missed[one]]:
             servo = self._servos[index]
-            self._look_at(servo, name, servo.model.table[name], held=held)
+            self._take_look(servo, name, servo.glance(name), held=held)
 
-    def _look_at(self, servo: Servo, name: str, item: Item, *, held: bool) -> None:
-        data = servo.bus.glance(servo.servo_id, item.address, item.size)
-        self._take_look(servo, name, item, data, held=held)
-
-    def _take_look(self, servo: Servo, name: str, item: Item, data: bytes | None, *, held: bool) -> None:
-        if data is None:
+    def _take_look(self, servo: Servo, name: str, value: int | None, *, held: bool) -> None:
+        if value is None:
             self._count_missed_look(servo)
         else:
-            self._take_register(servo, name, item.decode(data, item.address), held=held)
+            self._take_register(servo, name, value, held=held)
 
     def _count_missed_look(self, servo: Servo) -> None:
         self._errors.missed[servo.index] += 1

@@ -104,12 +104,13 @@ class Limits:
         """Return what the options and the servos' registers allow, on the actuators' side."""
         limits = self._with_profiles(self.configured(), *profiles_of(servos, self._options))
         turned = units.tick_rad < 0
-        lowest, highest = ((end - units.zero_ticks) * units.tick_rad for end in (self.lowest, self.highest))
-        for least, most, which in ((lowest, highest, ~turned), (highest, lowest, turned)):
-            names = ("min_position_limit", "max_position_limit")
-            low, high = names if least is lowest else reversed(names)
-            limits = limits.narrowed("lower", np.where(which, least, np.nan), self._source_of(servos, low))
-            limits = limits.narrowed("upper", np.where(which, most, np.nan), self._source_of(servos, high))
+        least, most = ((end - units.zero_ticks) * units.tick_rad for end in (self.lowest, self.highest))
+        by_least, by_most = (self._source_of(servos, f"{end}_position_limit") for end in ("min", "max"))
+        lower, by_lower = np.where(turned, most, least), np.where(turned, by_most, by_least)
+        upper, by_upper = np.where(turned, least, most), np.where(turned, by_least, by_most)
+        limits = limits.narrowed("lower", lower, by_lower.tolist()).narrowed(
+            "upper", upper, by_upper.tolist()
+        )
         velocity = self._size("velocity_limit", units.velocity_rad_s)
         limits = limits.narrowed("velocity", velocity, _owned(servos, "velocity_limit"))
         effort = self._size("current_limit", units.effort_nm)

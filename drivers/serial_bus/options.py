@@ -21,6 +21,7 @@ from ..options import (
     Positive,
     unknown_actuators,
 )
+from .chain import Servo
 from .models import by_name
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     from .bus import Bus
     from .family import Family
+    from .models import Model
+    from .protocol import Firmware
 
 Direction = Literal[1, -1]
 MOST_TICKS = 2**31 - 1
@@ -117,6 +120,10 @@ class Place:
     def where(self, bus: Bus) -> str:
         """Return what messages name."""
         return f"{bus.port} servo {self.servo_id} ({self.actuator})"
+
+    def servo(self, bus: Bus, model: Model, firmware: Firmware) -> Servo:
+        """Return the servo that is here, whose model and firmware are known by a ping."""
+        return Servo(self.index, self.actuator, self.where(bus), self.servo_id, model, firmware, bus)
 
 
 def place_servos(options: SerialOptions, actuators: Sequence[str], family: Family) -> tuple[Place, ...]:

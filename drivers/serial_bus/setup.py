@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,7 +11,6 @@ from ..base import DriverError
 from .chain import Chain, Servo
 from .models import name_of
 from .options import of_actuator
-from .scanning import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,12 +18,9 @@ if TYPE_CHECKING:
     from ..base import Floats
     from .bus import Bus
     from .family import Family
-    from .line import Line
     from .options import Place, SerialOptions
-    from .protocol import Found
 
 SomeChain = TypeVar("SomeChain", bound=Chain)
-BOOT_S = 0.5
 RETURN_DELAY_UNIT_US = 2
 
 
@@ -58,41 +53,31 @@ def find_servos(
     Raises DriverError if servos are missing; with all of them and what else is on the bus. If models are not
     as expected or not known; with all of those.
     """
-    found: dict[int, Found | None] = {}
+    servos: list[Servo] = []
+    problems: list[DriverError] = []
     missing: list[Place] = []
     damaged: list[Place] = []
     for place in places:
         bus = buses[place.bus]
-        found[place.index] = answer = bus.ping(place.servo_id)
+        answer = bus.ping(place.servo_id)
         if answer is None:
             (damaged if bus.heard_from(place.servo_id) else missing).append(place)
-    if missing or damaged:
-        raise _not_found(buses, places, missing, damaged, family)
-    servos, problems = [], []
-    for place in places:
-        where = place.where(buses[place.bus])
-        answer = found[place.index]
-        model = family.models().get(answer.model_number) if answer else None
-        expected = of_actuator(options.models, place.actuator)
-        if answer is None or model is None:
-            number = answer.model_number if answer else 0
-            problems.append(
-                DriverError(
-                    where,
-                    f"is of an unknown model, {number}",
-                    f"{family.page} lists the known ones",
-                    "add it to the tables, or use another servo",
-                )
-            )
+            continue
+        model, expected = (
+            family.models().get(answer.model_number),
+            of_actuator(options.models, place.actuator),
+        )
+        if model is None:
+            problem = f"is of an unknown model, {answer.model_number}"
+            known, hint = f"{family.page} lists the known ones", "add it to the tables, or use another servo"
+            problems.append(DriverError(place.where(bus), problem, known, hint))
             continue
         if expected is not None and model.name != expected:
-            problems.append(
-                DriverError(
-                    where, f"is {model.name}", f"`models` says {expected}", "correct `models` or `ids`"
-                )
-            )
-        bus = buses[place.bus]
-        servos.append(Servo(place.index, place.actuator, where, place.servo_id, model, answer.firmware, bus))
+            reason, hint = f"`models` says {expected}", "correct `models` or `ids`"
+            problems.append(DriverError(place.where(bus), f"is {model.name}", reason, hint))
+        servos.append(place.servo(bus, model, answer.firmware))
+    if missing or damaged:
+        raise _not_found(buses, places, missing, damaged, family)
     raise_all(problems)
     return servos
 
@@ -271,16 +256,6 @@ def failures(chain: Chain, family: Family) -> list[tuple[Servo, int]]:
     return [pair for pair in zip(chain.servos, chain.get(family.error_register), strict=True) if pair[1]]
 
 
-def reboot_failed(chain: Chain, family: Family) -> Iterator[str]:
-    """Restart the servos that have a hardware error, yield a notice of each, and wait until they are back."""
-    broken = failures(chain, family)
-    for servo, bits in broken:
-        chain.bus.reboot(servo.servo_id)
-        yield f"{servo.where}: restarted, because it reported {family.in_words(bits)}"
-    if broken:
-        chain.bus.sleep(BOOT_S)
-
-
 def refuse_failed(chain: Chain, family: Family) -> None:
     """Raise if servos have shut down. Raises DriverError with each such servo and what it reports."""
     masks = dict(zip(chain.ids, shutdown_masks(chain, family), strict=True))
@@ -302,81 +277,3 @@ def failed(servo: Servo, bits: int, family: Family) -> DriverError:
     """Return the error of a servo that has shut down, with what helps."""
     what = f"reports {family.in_words(bits)}"
     return DriverError(servo.where, what, *family.meaning(servo, bits), actuators=[servo.actuator])
-
-
-STILL_BOOTING_TRIES = 5
-
-
-@contextmanager
-def reached(
-    places: Sequence[Place],
-    options: SerialOptions,
-    buses: Sequence[Bus],
-    open_line: Callable[[str, int], Line],
-    family: Family,
-) -> Iterator[Mapping[int, Bus]]:
-    """Have the buses of some servos by number; where none are open, as long as the context lasts.
-
-    Raises DriverError if a port cannot be opened.
-    """
-    with ExitStack() as stack:
-        ports = {number: options.ports[number] for number in {place.bus for place in places}}
-        yield {
-            number: buses[number]
-            if buses
-            else stack.enter_context(opened(family.protocol, one.port, one.baud_rate, open_line))
-            for number, one in ports.items()
-        }
-
-
-def restart(places: Sequence[Place], bus_of: Mapping[int, Bus]) -> None:
-    """Restart servos, and wait until they answer again. `bus_of`: as of `reached`.
-
-    Raises DriverError with all that do not answer.
-    """
-    for place in places:
-        bus_of[place.bus].reboot(place.servo_id)
-    wait_for_boot(places, bus_of)
-
-
-def refuse_held_places(places: Sequence[Place], bus_of: Mapping[int, Bus], family: Family) -> None:
-    """Raise DriverError with all servos that hold, so that they would drop, or that do not answer.
-
-    One with an error that lets no driver open may be restarted all the same: nothing else releases it.
-    """
-    problems = (_hindrance(one, bus_of[one.bus], family) for one in places)
-    raise_all([problem for problem in problems if problem is not None])
-
-
-def wait_for_boot(places: Sequence[Place], bus_of: Mapping[int, Bus]) -> None:
-    """Wait until servos that restart answer again. Raises DriverError with all that do not."""
-    for bus in list(bus_of.values())[:1]:
-        bus.sleep(BOOT_S)
-    silent = [one for one in places if not bus_of[one.bus].is_there(one.servo_id, STILL_BOOTING_TRIES)]
-    raise_all([_silent(one, bus_of[one.bus]) for one in silent])
-
-
-def _hindrance(place: Place, bus: Bus, family: Family) -> DriverError | None:
-    """Return why a servo is not to be restarted."""
-    found = bus.ping(place.servo_id)
-    if found is None:
-        return _silent(place, bus)
-    model = family.models().get(found.model_number)
-    if model is None:
-        return None
-
-    def value(register: str) -> int:
-        item = model.table[register]
-        return item.decode(bus.read(place.servo_id, item.address, item.size), item.address)
-
-    errors = value(family.error_register)
-    if not value("torque_enable") or errors & family.fatal:
-        return None
-    hint = "support it, reset and disable the robot, then restart it"
-    if family.clears and errors & value(family.shutdown_register):
-        hint = f"`motiond clear ROBOT {place.actuator}` ends its error while it holds"
-    return DriverError(place.where(bus), "its torque is on", "a restart would let it drop", hint)
-
-
-def _silent(place: Place, bus: Bus) -> DriverError:
-    return DriverError(place.where(bus), "no answer", "", "check its cable, power and id")

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..base import Floats
-    from ..serial_bus.models import Model
     from .family import Family
+    from .models import Model
     from .options import SerialOptions
 
     Ticks: TypeAlias = NDArray[np.int32]
