@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 TABLES = Path(__file__).with_name("tables")
+POSITION_MODE = 0
+FINE_VELOCITY, ZERO_IS_FASTEST, COUNTS_TURNS = 0x04, 0x08, 0x10
+"""Bits of the register `phase`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from ..serial_bus.options import of_actuator
 from ..serial_bus.restarting import silent_at
 from ..serial_bus.setup import Wish, common_wishes, failed, profile_and_gains, raise_all
 from .family import FEETECH
-from .models import models
+from .models import COUNTS_TURNS, FINE_VELOCITY, POSITION_MODE, ZERO_IS_FASTEST, models
 from .protocol import BROADCAST_ID, Instruction, encode
 
 if TYPE_CHECKING:
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from .calibration import Calibrated
     from .options import FeetechOptions
 
-POSITION_MODE = 0
 ALL_STATUS = 1
-FINE_VELOCITY, ZERO_IS_FASTEST, COUNTS_TURNS = 0x04, 0x08, 0x10
-"""Bits of the register `phase`."""
 FULL_TORQUE = 1000
 _TO_NOBODY = bytes([42, 2])
 """Address and length of a goal, and no servo."""

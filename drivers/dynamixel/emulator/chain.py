@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...serial_bus.emulator import EmulatedBus, Reply
+from ...serial_bus.emulator import RETURN_DELAY_UNIT_S, EmulatedBus, Reply
 from ..protocol import (
     BROADCAST_ID,
     HEADER,
@@ -25,9 +25,6 @@ from .servo import EmulatedServo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-
-RETURN_DELAY_UNIT_S = 2e-6
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ...serial_bus.emulator import approach
 from ..protocol import ALERT, Refusal
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ CURRENT_MODE, POSITION_MODE, EXTENDED_MODE, CURRENT_BASED_MODE = 0, 3, 4, 5
 MODES = {CURRENT_MODE, 1, POSITION_MODE, EXTENDED_MODE, CURRENT_BASED_MODE, 16}
 TICKS_S_PER_CURRENT = 1.0
 """How fast a current, in its register's unit, that carries nothing moves the motor against its friction."""
-LAG_S = 0.02
-NEAR_TICKS = 1e-3
 BOOT_S = 0.2
 WATCHDOG_UNIT_S = 0.02
 WATCHDOG_TRIPPED = 0xFF
@@ -198,18 +197,9 @@ class EmulatedServo:
         self.position_ticks += self.velocity_ticks_s * duration_s
 
     def _move(self, duration_s: float) -> None:
-        """Approach the goal: at full speed while far away, then with the time constant `LAG_S`."""
-        goal = self.get("goal_position")
-        way = goal - self.position_ticks
-        if abs(way) < NEAR_TICKS or not duration_s:
-            self.velocity_ticks_s = 0.0
-            return
-        fastest = self._fastest_ticks_s()
-        cruise_s = min(duration_s, max(0.0, abs(way) / fastest - LAG_S))
-        way -= math.copysign(fastest * cruise_s, way)
-        way *= math.exp(-(duration_s - cruise_s) / LAG_S)
-        self.position_ticks = goal - way
-        self.velocity_ticks_s = math.copysign(min(fastest, abs(way) / LAG_S), way)
+        way = self.get("goal_position") - self.position_ticks
+        rest, self.velocity_ticks_s = approach(way, self._fastest_ticks_s(), duration_s)
+        self.position_ticks += way - rest
 
     def _fastest_ticks_s(self) -> float:
         units = self.get("profile_velocity") or self.get("velocity_limit")

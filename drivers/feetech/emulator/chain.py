@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import and_
 from typing import TYPE_CHECKING
 
-from ...serial_bus.emulator import EmulatedBus, Reply
+from ...serial_bus.emulator import RETURN_DELAY_UNIT_S, EmulatedBus, Reply
 from ..protocol import BROADCAST_ID, Instruction, encode_status, take_packet
 from .servo import EmulatedServo
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from ..protocol import Packet
 
-RETURN_DELAY_UNIT_S = 2e-6
 SPAN = 2
 """Bytes of address and length."""
 MOST_DATA = 253

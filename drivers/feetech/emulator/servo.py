@@ -9,20 +9,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ...serial_bus.emulator import approach
 from ..errors import ANGLE_SENSOR, CURRENT, HEAT, OVERLOAD, VOLTAGE
+from ..models import COUNTS_TURNS, FINE_VELOCITY, POSITION_MODE, ZERO_IS_FASTEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..models import FeetechModel
 
-POSITION_MODE = 0
 CENTRE_HERE = 128
 """Written to `torque_enable`, it makes the position where the servo is its centre."""
-FINE_VELOCITY, ZERO_IS_FASTEST, COUNTS_TURNS = 0x04, 0x08, 0x10
-"""Bits of `phase`."""
-LAG_S = 0.02
-NEAR_TICKS = 1e-3
 BOOT_S = 0.2
 PROTECTION_UNIT_S = 0.01
 PERCENT = 10
@@ -229,18 +226,11 @@ class EmulatedServo:
         return self.get(name) if name in self.table.items else default
 
     def _move(self, duration_s: float) -> None:
-        """Approach the goal: at full speed while far away, then with the time constant `LAG_S`."""
         lowest, highest = self.get("min_position_limit"), self.get("max_position_limit")
         goal = min(max(self.get("goal_position"), lowest), highest)
-        way, fastest = goal - self.position_ticks, self._fastest_ticks_s()
-        if abs(way) < NEAR_TICKS or not duration_s or not fastest:
-            self.velocity_ticks_s = 0.0
-            return
-        cruise_s = min(duration_s, max(0.0, abs(way) / fastest - LAG_S))
-        rest = way - math.copysign(fastest * cruise_s, way)
-        rest *= math.exp(-(duration_s - cruise_s) / LAG_S)
+        way = goal - self.position_ticks
+        rest, self.velocity_ticks_s = approach(way, self._fastest_ticks_s(), duration_s)
         self.shaft_ticks += way - rest
-        self.velocity_ticks_s = math.copysign(min(fastest, abs(rest) / LAG_S), rest)
 
     def _fastest_ticks_s(self) -> float:
         units = abs(self.get("profile_velocity"))

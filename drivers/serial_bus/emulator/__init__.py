@@ -1,6 +1,7 @@
 """Emulated buses of servos: what the servos of all makers share."""
 
-from .bus import EmulatedBus, Reply
+from .bus import RETURN_DELAY_UNIT_S, EmulatedBus, Reply
+from .motor import approach
 from .pty import EmulatedPort, EmulatedWire
 
-__all__ = ["EmulatedBus", "EmulatedPort", "EmulatedWire", "Reply"]
+__all__ = ["RETURN_DELAY_UNIT_S", "EmulatedBus", "EmulatedPort", "EmulatedWire", "Reply", "approach"]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SomeServo = TypeVar("SomeServo")
+RETURN_DELAY_UNIT_S = 2e-6
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ import time
 import tty
 from typing import TYPE_CHECKING
 
+from ..bus import BITS_A_BYTE
+
 if TYPE_CHECKING:
     from typing import Any, Self
 
     from .bus import EmulatedBus
 
-BITS_A_BYTE = 10
 _CHUNK = 4096
 
 
