@@ -20,7 +20,7 @@ from ..serial_bus.line import SerialLine
 from ..serial_bus.setup import loose, of_servos, profile_velocity_units, write_all
 from .capacity import advice, capacity_at_best, capacity_of
 from .chain import DynamixelChain
-from .family import FAMILY
+from .family import DYNAMIXEL
 from .feedback import WATCHDOG_TRIPPED, DynamixelFeedback
 from .guiding import POSITION_MODE, Guiding, change_mode, hold_sound, put_back_modes
 from .limits import DynamixelLimits
@@ -45,7 +45,7 @@ class DynamixelDriver(SerialDriver):
     """Serial servos on one or several ports."""
 
     Options: ClassVar[type[DriverOptions]] = DynamixelOptions
-    family: ClassVar[Family] = FAMILY
+    family: ClassVar[Family] = DYNAMIXEL
     feedback_type: ClassVar[type[Feedback]] = DynamixelFeedback
     released: ClassVar[str] = "the servos stopped and are released"
     options: DynamixelOptions

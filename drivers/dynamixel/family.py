@@ -22,7 +22,7 @@ def _meaning(servo: Servo, bits: int) -> tuple[str, str]:
     return "it has switched its torque off and ignores goals", hint + without
 
 
-FAMILY = Family(
+DYNAMIXEL = Family(
     driver="dynamixel",
     tool="DYNAMIXEL Wizard",
     protocol=PROTOCOL,

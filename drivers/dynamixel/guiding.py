@@ -14,7 +14,8 @@ import numpy as np
 from ..base import DriverConfigError, DriverError
 from ..options import spread
 from ..weights import Weights
-from .options import CURRENT_MODE, MODE_NUMBERS, WHERE
+from .family import DYNAMIXEL
+from .options import CURRENT_MODE, MODE_NUMBERS
 from .setup import MODE_NAMES
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Guiding:
         gravity = options.gravity
         self._weigh: Callable[[Floats], Floats] = np.zeros_like
         if gravity is not None and not gravity.from_model:
-            self._weigh = Weights(WHERE, gravity, actuators)
+            self._weigh = Weights(DYNAMIXEL.where, gravity, actuators)
         self._by_options = self._refusal = self._refused_by_options(options)
         self._most = np.zeros(len(actuators))
         self._unit = np.ones(len(actuators))
@@ -48,13 +49,12 @@ class Guiding:
             return "it is not known what they carry", "set `gravity: {from_model: true}`"
         if not any(body.mass for body in options.gravity.bodies):
             return "no description with masses reaches this driver", "name one, or list the bodies"
-        constants = spread(
-            WHERE, "torque_constant_nm_per_a", options.torque_constant_nm_per_a, self._actuators, np.nan
-        )
+        option = "torque_constant_nm_per_a"
+        constants = spread(DYNAMIXEL.where, option, getattr(options, option), self._actuators, np.nan)
         unknown = [name for name, value in zip(self._actuators, constants, strict=True) if np.isnan(value)]
         if unknown:
             reason = f"the torque of a current is not known of {', '.join(unknown)}"
-            return reason, "set `torque_constant_nm_per_a`"
+            return reason, f"set `{option}`"
         return None
 
     def learn(self, chains: Sequence[Chain], units: Units) -> None:
@@ -71,7 +71,7 @@ class Guiding:
     def refuse(self) -> None:
         """Raise DriverConfigError where they cannot; as far as that is known."""
         if self._refusal is not None:
-            raise DriverConfigError(WHERE, PROBLEM, *self._refusal)
+            raise DriverConfigError(DYNAMIXEL.where, PROBLEM, *self._refusal)
 
     def currents(self, position: Floats) -> list[int]:
         """Return what carries the robot at positions (actuators,), in rad, in units of `goal_current`."""

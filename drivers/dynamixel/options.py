@@ -15,7 +15,6 @@ from .protocol import HIGHEST_ID
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-WHERE = "driver dynamixel"
 ServoId = Annotated[int, Field(ge=0, le=HIGHEST_ID)]
 Gain = Annotated[int, Field(ge=0, le=32767)]
 OperatingMode = Literal["position", "extended_position", "current_based_position"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..serial_bus import scanning
 from ..serial_bus.line import SerialLine
-from .family import FAMILY
+from .family import DYNAMIXEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ def scan(
 
     `baud_rates`: at all of which to look; where there are none, at the common ones until servos are found.
     """
-    return scanning.scan(FAMILY, port, baud_rates, COMMON_BAUD_RATES, open_line)
+    return scanning.scan(DYNAMIXEL, port, baud_rates, COMMON_BAUD_RATES, open_line)
 
 
 def reboot(port: str, baud_rate: int, servo_ids: Sequence[int]) -> None:
@@ -32,4 +32,4 @@ def reboot(port: str, baud_rate: int, servo_ids: Sequence[int]) -> None:
 
     Raises DriverError if the port cannot be opened, or a servo does not answer.
     """
-    scanning.reboot(FAMILY, port, baud_rate, servo_ids)
+    scanning.reboot(DYNAMIXEL, port, baud_rate, servo_ids)

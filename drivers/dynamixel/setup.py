@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..base import DriverError
 from ..serial_bus.options import of_actuator
-from ..serial_bus.setup import Wish, common_wishes, profile_and_gains
+from ..serial_bus.setup import Wish, common_wishes, profile_and_gains, refused_status_levels
+from .family import DYNAMIXEL
 from .models import models
 from .options import CURRENT_MODE, MODE_NUMBERS
 
@@ -35,16 +36,9 @@ def refused(chain: Chain) -> Iterator[DriverError]:
                 servo.where,
                 f"its firmware {servo.firmware} has no bus watchdog",
                 "nothing would stop it when setpoints end",
-                f"update it to {watchdog_from} or newer with DYNAMIXEL Wizard",
+                f"update it to {watchdog_from} or newer with {DYNAMIXEL.tool}",
             )
-    for servo, level in zip(chain.servos, chain.get("status_return_level"), strict=True):
-        if level != ALL_STATUS:
-            yield DriverError(
-                servo.where,
-                f"answers only some instructions (status return level {level})",
-                "its settings cannot be verified",
-                "set it to 2 with DYNAMIXEL Wizard",
-            )
+    yield from refused_status_levels(chain, ALL_STATUS, DYNAMIXEL)
 
 
 def wishes(chain: Chain, options: DynamixelOptions) -> Iterator[Wish]:

@@ -88,18 +88,19 @@ def calibrated(options: FeetechOptions, places: Sequence[Place]) -> Mapping[str,
     return found
 
 
-def with_calibration(options: FeetechOptions, found: Mapping[str, Calibrated]) -> FeetechOptions:
+def with_calibration(options: FeetechOptions, calibration: Mapping[str, Calibrated]) -> FeetechOptions:
     """Return options as they are with a calibration; what they set for an actuator goes before it."""
-    if not found:
+    if not calibration:
         return options
 
     def merged(option: str, of_file: str) -> dict[str, object]:
-        own = {name: of_actuator(getattr(options, option), name) for name in found}
+        own = {name: of_actuator(getattr(options, option), name) for name in calibration}
         return {
-            name: getattr(one, of_file) if own[name] is None else own[name] for name, one in found.items()
+            name: getattr(joint, of_file) if own[name] is None else own[name]
+            for name, joint in calibration.items()
         }
 
-    turned = {name: -1 if one.is_inverted else 1 for name, one in found.items()}
+    turned = {name: -1 if joint.is_inverted else 1 for name, joint in calibration.items()}
     return options.model_copy(
         update={
             "direction": {

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from ..base import DriverError
 from ..serial_bus.options import of_actuator
 from ..serial_bus.restarting import silent_at
-from ..serial_bus.setup import Wish, common_wishes, failed, profile_and_gains, raise_all
+from ..serial_bus.setup import (
+    Wish,
+    common_wishes,
+    failed,
+    profile_and_gains,
+    raise_all,
+    refused_status_levels,
+)
 from .family import FEETECH
 from .models import COUNTS_TURNS, FINE_VELOCITY, POSITION_MODE, ZERO_IS_FASTEST, models
 from .protocol import BROADCAST_ID, Instruction, encode
@@ -78,16 +85,11 @@ def lock(place: Place, bus: Bus, value: int) -> int:
     return before
 
 
-def refused(chain: Chain, options: FeetechOptions, found: Mapping[str, Calibrated]) -> Iterator[DriverError]:
+def refused(
+    chain: Chain, options: FeetechOptions, calibration: Mapping[str, Calibrated]
+) -> Iterator[DriverError]:
     """Yield what keeps servos from being driven, and is not to be corrected."""
-    for servo, level in zip(chain.servos, chain.get("status_return_level"), strict=True):
-        if level < ALL_STATUS:
-            yield DriverError(
-                servo.where,
-                f"answers only some instructions (status return level {level})",
-                "its settings cannot be verified",
-                f"set it to {ALL_STATUS} with {FEETECH.tool}",
-            )
+    yield from refused_status_levels(chain, ALL_STATUS, FEETECH)
     for servo in chain.servos:
         for option, register in _NEEDED.items():
             if of_actuator(getattr(options, option), servo.actuator) and register not in chain.table:
@@ -96,7 +98,7 @@ def refused(chain: Chain, options: FeetechOptions, found: Mapping[str, Calibrate
     yield from _too_much(chain, options)
     ends = chain.get("min_position_limit"), chain.get("max_position_limit")
     for servo, lowest, highest in zip(chain.servos, *ends, strict=True):
-        if lowest >= highest and servo.actuator not in found:
+        if lowest >= highest and servo.actuator not in calibration:
             yield DriverError(
                 servo.where,
                 f"has no position limits ({lowest} to {highest}), so that it turns without end",
@@ -107,24 +109,21 @@ def refused(chain: Chain, options: FeetechOptions, found: Mapping[str, Calibrate
 
 def _too_much(chain: Chain, options: FeetechOptions) -> Iterator[DriverError]:
     """Yield a refusal for each velocity and acceleration that is more than the register takes."""
-    for register, of_option in (
-        ("profile_velocity", options.profile_velocity_rad_s),
-        ("profile_acceleration", options.profile_acceleration_rad_s2),
-    ):
-        for servo in chain.servos if register in chain.table else ():
-            model, wanted = servo.model, of_actuator(of_option, servo.actuator)
-            is_velocity = register == "profile_velocity"
-            unit = model.velocity_unit_rad_s if is_velocity else model.acceleration_unit_rad_s2 or 0.0
-            most = unit * _most(chain.table[register])
+    profiles = (
+        ("velocity", "rad/s", options.profile_velocity_rad_s),
+        ("acceleration", "rad/s²", options.profile_acceleration_rad_s2),
+    )
+    for kind, unit, option in profiles:
+        if (item := chain.table.items.get(f"profile_{kind}")) is None:
+            continue
+        for servo in chain.servos:
+            model, wanted = servo.model, of_actuator(option, servo.actuator)
+            step = model.velocity_unit_rad_s if kind == "velocity" else model.acceleration_unit_rad_s2
+            most = (step or 0.0) * _most(item)
             if isinstance(wanted, float) and wanted > most:
-                what = "velocity" if is_velocity else "acceleration"
-                si = "rad/s" if is_velocity else "rad/s²"
-                yield DriverError(
-                    servo.where,
-                    f"takes a profile {what} of at most {most:.1f} {si}",
-                    f"{wanted:g} is configured",
-                    "lower it, or set 0 for no limit",
-                )
+                problem = f"takes a profile {kind} of at most {most:.1f} {unit}"
+                hint = "lower it, or set 0 for no limit"
+                yield DriverError(servo.where, problem, f"{wanted:g} is configured", hint)
 
 
 def _most(item: Item) -> int:
@@ -133,7 +132,7 @@ def _most(item: Item) -> int:
     return (1 << bits) - (2 if item.size == 1 else 1)
 
 
-def wishes(chain: Chain, options: FeetechOptions, found: Mapping[str, Calibrated]) -> Iterator[Wish]:
+def wishes(chain: Chain, options: FeetechOptions, calibration: Mapping[str, Calibrated]) -> Iterator[Wish]:
     """Yield lasting settings that are not as configured. `options`: with the calibration."""
     delays = chain.get("return_delay")
     modes, phases, offsets = (_of_all(chain, name) for name in ("operating_mode", "phase", "homing_offset"))
@@ -151,9 +150,9 @@ def wishes(chain: Chain, options: FeetechOptions, found: Mapping[str, Calibrated
             else options.model_copy(update={"homing_offset_ticks": None})
         )
         yield from common_wishes(servo, offsets[at], delays[at], own)
-        if (one := found.get(servo.actuator)) is not None:
-            yield from _range_wish(servo, "min_position_limit", "lower", lowest[at], one.range_min)
-            yield from _range_wish(servo, "max_position_limit", "upper", highest[at], one.range_max)
+        if (joint := calibration.get(servo.actuator)) is not None:
+            yield from _range_wish(servo, "min_position_limit", "lower", lowest[at], joint.range_min)
+            yield from _range_wish(servo, "max_position_limit", "upper", highest[at], joint.range_max)
 
 
 def _of_all(chain: Chain, register: str) -> list[int]:
@@ -169,14 +168,14 @@ def _range_wish(servo: Servo, register: str, end: str, stands: int, wanted: int)
 
 def settings(chain: Chain, options: FeetechOptions) -> Mapping[str, Mapping[int, int]]:
     """Return what is written with each enable, by register and id; locked first, so that nothing is saved."""
-    found: dict[str, Mapping[int, int]] = {"lock": dict.fromkeys(chain.ids, 1)}
-    found.update(profile_and_gains(chain, options))
-    found["profile_velocity"] = dict(_velocities(chain, found["profile_velocity"]))
+    written: dict[str, Mapping[int, int]] = {"lock": dict.fromkeys(chain.ids, 1)}
+    written.update(profile_and_gains(chain, options))
+    written["profile_velocity"] = dict(_velocities(chain, written["profile_velocity"]))
     limits = {one.servo_id: of_actuator(options.torque_limit, one.actuator) for one in chain.servos}
-    found["torque_limit"] = {
+    written["torque_limit"] = {
         one: max(1, round(limit * FULL_TORQUE)) for one, limit in limits.items() if isinstance(limit, float)
     }
-    return found
+    return written
 
 
 def _velocities(chain: Chain, configured: Mapping[int, int]) -> Iterator[tuple[int, int]]:

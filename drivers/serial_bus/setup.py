@@ -140,6 +140,21 @@ def settle(
     raise_all([*refusals, *(DriverError(wish.servo.where, wish.problem, "", hint) for wish in forbidden)])
 
 
+def refused_status_levels(chain: Chain, complete: int, family: Family) -> Iterator[DriverError]:
+    """Yield a refusal for each servo that does not answer all instructions.
+
+    `complete`: the status return level at which it does.
+    """
+    for servo, level in zip(chain.servos, chain.get("status_return_level"), strict=True):
+        if level < complete:
+            yield DriverError(
+                servo.where,
+                f"answers only some instructions (status return level {level})",
+                "its settings cannot be verified",
+                f"set it to {complete} with {family.tool}",
+            )
+
+
 def common_wishes(servo: Servo, offset: int, delay: int, options: SerialOptions) -> Iterator[Wish]:
     """Yield what is wrong with a servo's homing offset and return delay, by the registers' values."""
     wanted = of_actuator(options.homing_offset_ticks, servo.actuator)
