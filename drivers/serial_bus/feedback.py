@@ -68,6 +68,7 @@ class Feedback:
         self.shutdown = np.zeros(count, np.uint8)
         self._alert, self._alerted = np.zeros((2, count), np.uint8)
         self._missed = np.zeros(count, np.int64)
+        self._garbled = np.zeros(count, np.bool_)  # of whom an answer came damaged since the last sound one
         self._is_any_missed = self._is_any_alert = False  # no array need be looked at while all is well
         self.withheld: set[int] = set()
         self._unseen: set[int] = set()
@@ -123,8 +124,10 @@ class Feedback:
         missed = ~np.array(chain.answered)
         at = chain.indexes
         self._missed[at] = np.where(missed, self._missed[at] + 1, 0)
+        damaged = np.array(chain.damaged)
+        self._garbled[at] = missed & (self._garbled[at] | damaged)
         self._errors.missed[at] += missed
-        self._errors.damaged[at] += np.array(chain.damaged)
+        self._errors.damaged[at] += damaged
         self._is_any_missed = bool(self._missed.any())
         silent = missed & (self._now() - self._state.stamp_s[at] > RESTART_S)
         self._doubt(at[silent].tolist())
@@ -167,7 +170,7 @@ class Feedback:
         """Raise if a servo has missed `lost_after` answers in a row.
 
         Raises CommunicationLost naming those that do not answer when asked alone either. Raises DriverError
-        if all of them do.
+        if all of them do; naming those whose answers came damaged, if any did.
         """
         if self._is_any_missed and self._missed.max() >= self._lost_after:
             raise self._lost()
@@ -179,14 +182,8 @@ class Feedback:
         if silent:
             return lost(silent, len(self._servos) - len(silent), len(self._servos), self._lost_after)
         self._missed.fill(0)
-        return DriverError(
-            suspects[0].where,
-            f"no sound feedback ({self._lost_after} tries)",
-            "it answers when asked alone",
-            f"check that no other servo has id {suspects[0].servo_id}, check the wiring and its length, "
-            "or lower the baud rate",
-            actuators=[servo.actuator for servo in suspects],
-        )
+        garbled = [one for one in suspects if self._garbled[one.index]]
+        return _unsound(garbled, self._lost_after) if garbled else _late(suspects, self._lost_after)
 
     def refuse_failures(self) -> None:
         """Look up hardware errors where servos began or ceased to signal one.
@@ -337,6 +334,30 @@ class Feedback:
             "check its power, then enable again",
             actuators=[servo.actuator],
         )
+
+
+def _unsound(servos: Sequence[Servo], tries: int) -> DriverError:
+    """Return the error of servos whose answers come damaged where others answer as well."""
+    return DriverError(
+        servos[0].where,
+        f"no sound feedback ({tries} tries)",
+        "it answers when asked alone",
+        f"check that no other servo has id {servos[0].servo_id}, check the wiring and its length, "
+        "or lower the baud rate",
+        actuators=[servo.actuator for servo in servos],
+    )
+
+
+def _late(servos: Sequence[Servo], tries: int) -> DriverError:
+    """Return the error of servos that answer, but of which nothing came in time."""
+    others = "".join(f", nor from {servo.where}" for servo in servos[1:])
+    return DriverError(
+        servos[0].where,
+        f"no feedback in time ({tries} tries){others}",
+        "it answers when asked alone",
+        "free the processor, see the adapter's latency in `motiond doctor`, or raise `answer_timeout_s`",
+        actuators=[servo.actuator for servo in servos],
+    )
 
 
 def _rounds(buses: Sequence[Bus], chains: Sequence[Chain]) -> list[list[Chain]]:

@@ -10,6 +10,7 @@ import pytest
 from motiond.drivers.base import DriverError
 from motiond.drivers.feetech.protocol import checksum
 from tests.drivers.dynamixel import bench as dynamixel
+from tests.drivers.errors import message_of
 from tests.drivers.feetech import bench as feetech
 
 if TYPE_CHECKING:
@@ -86,6 +87,41 @@ def test_an_answer_of_a_servo_that_nobody_asked_counts_for_none(maker: str) -> N
         spoil_second(bench, of_a_stranger)
         bench.read()
         assert counts_of(bench) == {"missed": [0, 1, 0]}
+
+
+ANSWERED_PING = {"dynamixel": 14, "feetech": 6}
+"""How many bytes answer a ping."""
+
+
+def lose_feedback(bench: Any) -> None:
+    """Let all answers to questions for feedback get lost, as if they came too late, and no others."""
+    faults, longest = bench.chains[0].faults, ANSWERED_PING[bench.driver.family.driver]
+
+    def lose(frame: bytes) -> bytes:
+        faults.append(lose)
+        return frame if len(frame) <= longest else b""
+
+    faults.append(lose)
+
+
+def test_answers_that_come_in_time_to_none_but_short_questions_are_no_matter_of_wires(bench: Any) -> None:
+    lose_feedback(bench)
+    assert message_of(DriverError, bench.play, [0.0] * 3, ticks=3) == (
+        f"{bench.where(0)}: no feedback in time (3 tries), nor from {bench.where(1)}, nor from "
+        f"{bench.where(2)}; it answers when asked alone; free the processor, see the adapter's latency in "
+        "`motiond doctor`, or raise `answer_timeout_s`"
+    )
+    assert "damaged" not in counts_of(bench)
+
+
+def test_where_any_answer_comes_damaged_wires_are_thought_of(bench: Any) -> None:
+    spoil_second(bench, lambda frame: frame[:-2])
+    bench.read()
+    lose_feedback(bench)
+    assert message_of(DriverError, bench.play, [0.0] * 3, ticks=3) == (
+        f"{bench.where(1)}: no sound feedback (3 tries); it answers when asked alone; check that no other "
+        "servo has id 2, check the wiring and its length, or lower the baud rate"
+    )
 
 
 def test_a_joint_answer_counts_for_all_that_it_is_from() -> None:
