@@ -107,7 +107,7 @@ def slowest_rate_hz(lifetime_s: float | None) -> float:
 def expired(where: str, problem: str, pause_s: float, lifetime_s: float) -> LifetimeExpired:
     """Return the error of actuators that have released because no setpoint came for too long."""
     reason = f"no setpoint came for {pause_s:.3f} s, and `command_lifetime_s` is {lifetime_s:g}"
-    return LifetimeExpired(where, problem, reason, "enable them again")
+    return LifetimeExpired(where, problem, reason, "reset and enable the robot")
 
 
 class DriverOptions(BaseModel):

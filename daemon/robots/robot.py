@@ -16,7 +16,7 @@ from motiond.drivers import ActuatorLimits
 from ..api import PlayRequest, Report, RequestError, refuse_expired
 from ..clock import utc
 from ..ipc import messages
-from ..ipc.states import ACTIVE
+from ..ipc.states import ACTIVE, HALTED
 from ..recording import Recorder
 from . import payloads
 from .error_totals import ErrorTotals
@@ -384,8 +384,7 @@ class Robot:
         if (left_on := self._found(changed, 1.0)) and not changed.torque:
             back = f"the actuators are back; {self._as_left(changed)}"
             self._left_on = left_on
-        back += "; reset the emergency stop first" if self.session.latched else ""
-        self.report("event", {"kind": "back", "message": back})
+        self.report("event", {"kind": "back", "message": f"{back}{self._reset_first}"})
 
     def _report_torque(self, changed: messages.Changed) -> None:
         """Report actuators that are found holding, as whoever drove them before left them; once each time."""
@@ -394,13 +393,20 @@ class Robot:
             return
         left_on = self._found(changed, 1.0)
         if left_on and left_on != self._left_on:
-            self.report("event", {"kind": "torque", "message": self._as_left(changed)})
+            message = f"{self._as_left(changed)}{self._reset_first}"
+            self.report("event", {"kind": "torque", "message": message})
         self._left_on = left_on
 
     def _found(self, changed: messages.Changed, torque: float) -> list[str]:
         """Return the actuators that report this of their torque."""
         names = self.library.joint_map.actuators
         return [name for name, found in zip(names, changed.found, strict=False) if found == torque]
+
+    @property
+    def _reset_first(self) -> str:
+        """What comes before any enable or disable of a robot that is halted, for messages."""
+        is_halted = self.session.latched or self.session.state in HALTED
+        return "; reset the robot first" if is_halted else ""
 
     def _as_left(self, changed: messages.Changed) -> str:
         """Say which actuators hold as they were left, and which do not."""

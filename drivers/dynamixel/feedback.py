@@ -27,13 +27,13 @@ class DynamixelFeedback(Feedback):
                 servo.where,
                 "its bus watchdog has tripped",
                 "no packet came for longer than `command_lifetime_s`, so it stopped and ignores goals",
-                "look for what kept them from it, as a suspended machine, then enable again",
+                "look for what kept them from it, as a suspended machine, then reset and enable the robot",
             )
         if not value:
             return DriverError(
                 servo.where,
                 "its bus watchdog is off",
                 "it has restarted and forgotten its settings, or another program changed them",
-                "check its power, then enable again",
+                "check its power, then reset and enable the robot",
             )
         return None

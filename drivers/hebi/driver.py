@@ -270,7 +270,7 @@ class HebiDriver(Driver):
 
     def _expired(self, reason: str) -> LifetimeExpired:
         return LifetimeExpired(
-            WHERE, f"{named(self.modules, self._sender.loose)} released", reason, "enable them again"
+            WHERE, f"{named(self.modules, self._sender.loose)} released", reason, "reset and enable the robot"
         )
 
     def _feed_forward(self) -> None:

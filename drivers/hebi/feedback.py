@@ -204,21 +204,21 @@ class Flags:
                 WHERE,
                 f"the m-stop is pressed on {self._named(self.stopped)}",
                 "their motors obey it and not motiond",
-                "release it, then enable",
+                "release it, then reset and enable the robot",
             )
         if self.hot.any():
             return DriverError(
                 WHERE,
                 f"too hot: {self._named(self.hot)}",
                 "they have switched their motors off",
-                "let them cool down, then enable",
+                "let them cool down, then reset and enable the robot",
             )
         if self.foreign.any():
             return DriverError(
                 WHERE,
                 f"another program commands {self._named(self.foreign)}",
                 "they take no one else's commands while its command lifetime lasts",
-                "close it, then enable",
+                "close it, then reset and enable the robot",
             )
         return None
 

@@ -85,7 +85,7 @@ class Mirrors:
                 if apart[index]
             ),
             "two modules on one joint would pull against each other",
-            "set their positions with HEBI Scope, or correct `mirror`, then enable",
+            "set their positions with HEBI Scope, or correct `mirror`, then reset and enable the robot",
         )
 
 

@@ -62,7 +62,8 @@ def refuse_turns(modules: Sequence[Module], position: Floats, lower: Floats, upp
             for index in np.flatnonzero(wrong)
         ),
         "modules may count another turn once they were switched off",
-        "switch them on within their range, or set their position with HEBI Scope, then enable",
+        "switch them on within their range, or set their position with HEBI Scope, "
+        "then reset and enable the robot",
     )
 
 

@@ -417,7 +417,10 @@ class SerialDriver(Driver):
                 return
         fastest = self._servos[int(moved_rad.argmax())]
         raise DriverError(
-            fastest.where, "moves", "torque would jerk it back", "hold it still, then enable again"
+            fastest.where,
+            "moves",
+            "torque would jerk it back",
+            "hold it still, then reset and enable the robot",
         )
 
     def disable(self) -> None:

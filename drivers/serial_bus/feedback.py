@@ -331,7 +331,7 @@ class Feedback:
             servo.where,
             "its torque is off",
             "it has restarted, or another program switched it off",
-            "check its power, then enable again",
+            "check its power, then reset and enable the robot",
             actuators=[servo.actuator],
         )
 

@@ -222,13 +222,18 @@ class FaultInjector:
         """Return the error that names the actuators that do not follow, of which there are some, and why."""
         effects, no_torque = self.effects, "there is no torque"
         reasons = (
-            (effects.unpowered, "power is lost", no_torque, "check the supply, then enable again"),
-            (effects.stopped, "m-stop is pressed", no_torque, "release it, then enable again"),
+            (
+                effects.unpowered,
+                "power is lost",
+                no_torque,
+                "check the supply, then reset and enable the robot",
+            ),
+            (effects.stopped, "m-stop is pressed", no_torque, "release it, then reset and enable the robot"),
             (
                 self._has_restarted,
                 "power was lost",
                 no_torque,
-                "check that the position is right, then enable again",
+                "check that the position is right, then reset and enable the robot",
             ),
             (
                 self._is_overloaded,
@@ -236,19 +241,19 @@ class FaultInjector:
                 "it has switched its torque off",
                 "remove the cause, then `motiond clear ROBOT SERVO`",
             ),
-            (self._was_stopped, "m-stop was pressed", no_torque, "enable again"),
-            (self._was_reset, "has restarted", no_torque, "check its power, then enable again"),
+            (self._was_stopped, "m-stop was pressed", no_torque, "reset and enable the robot"),
+            (self._was_reset, "has restarted", no_torque, "check its power, then reset and enable the robot"),
             (
                 self._has_dropped,
                 "its torque is off",
                 "it dropped by itself",
-                "find out why, then enable again",
+                "find out why, then reset and enable the robot",
             ),
             (
                 self.tripped,
                 "its bus watchdog has tripped",
                 "it stopped, and ignores setpoints",
-                "look for what kept them from it, then enable again",
+                "look for what kept them from it, then reset and enable the robot",
             ),
         )
         named, problem, reason, hint = next(case for case in reasons if case[0].any())

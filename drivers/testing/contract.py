@@ -505,7 +505,8 @@ class FailureContract:
         wait_until_released(rig)
         for _ in range(2):
             with pytest.raises(
-                LifetimeExpired, match=r"released; no setpoint came for \d\.\d{3} s.*; enable them again$"
+                LifetimeExpired,
+                match=r"released; no setpoint came for \d\.\d{3} s.*; reset and enable the robot$",
             ):
                 driver.write(ActuatorCommand(3))
         driver.enable()

@@ -90,7 +90,9 @@ class ToyDriver(Driver):
         still_holds, _ = self._ask(b"P", command.position.tolist())
         if not still_holds:
             reason = f"no setpoint came for {pause_s:.3f} s"
-            raise LifetimeExpired(self._where, "the actuators are released", reason, "enable them again")
+            raise LifetimeExpired(
+                self._where, "the actuators are released", reason, "reset and enable the robot"
+            )
         self._sent_s = self.now()
 
     def enable(self) -> None:

@@ -90,7 +90,9 @@ class Actuators:
         if self.loose and now_s - self._held_s > LATE_S:
             names = [self.driver.actuators[index] for index in np.flatnonzero(self.torque == 0.0)]
             problem, reason = f"torque is off in {', '.join(names)}", "it went off by itself"
-            raise DriverError(self._robot, problem, reason, "check the actuators, then enable again")
+            raise DriverError(
+                self._robot, problem, reason, "check the actuators, then reset and enable the robot"
+            )
 
     def guide(self, now_s: float) -> None:
         """Let the actuators carry the robot's weight alone; raises DriverError if the driver fails at it."""

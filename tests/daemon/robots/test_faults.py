@@ -55,7 +55,7 @@ MISSED = (
 )
 RELEASED = (
     r"driver sim: the actuators are released; no setpoint came for 0\.\d{3} s, "
-    "and `command_lifetime_s` is 0.3; enable them again"
+    "and `command_lifetime_s` is 0.3; reset and enable the robot"
 )
 
 
@@ -145,30 +145,30 @@ HALTED_OR_GONE = [
     killed({"fault": "crash"}, r"the stream process ended unasked \(killed by signal 6\)"),
     halted(
         {"fault": "m_stop", "joint": "elbow"},
-        f"elbow: m-stop is pressed; {NO_TORQUE}; release it, then enable again",
+        f"elbow: m-stop is pressed; {NO_TORQUE}; release it, then reset and enable the robot",
         "elbow",
     ),
     halted(
         {"fault": "torque_drop", "joint": "elbow"},
-        "elbow: its torque is off; it dropped by itself; find out why, then enable again",
+        "elbow: its torque is off; it dropped by itself; find out why, then reset and enable the robot",
         "elbow",
     ),
     halted({"fault": "overload", "joint": "elbow"}, OVERLOADED, "elbow"),
     halted(
         {"fault": "reset", "joint": "elbow"},
-        f"elbow: has restarted; {NO_TORQUE}; check its power, then enable again",
+        f"elbow: has restarted; {NO_TORQUE}; check its power, then reset and enable the robot",
         "elbow",
     ),
     halted(
         {"fault": "watchdog_trip", "joint": "elbow"},
         "elbow: its bus watchdog has tripped; it stopped, and ignores setpoints; "
-        "look for what kept them from it, then enable again",
+        "look for what kept them from it, then reset and enable the robot",
         "elbow",
     ),
     killed({"fault": "blocks", "for_s": 5.0}, r"the stream process did not tick for \d\.\d s and was killed"),
     halted(
         {"fault": "power_cycle", "joint": "elbow", "for_s": 5.0},
-        f"elbow: power is lost; {NO_TORQUE}; check the supply, then enable again",
+        f"elbow: power is lost; {NO_TORQUE}; check the supply, then reset and enable the robot",
         "elbow",
     ),
     Case(

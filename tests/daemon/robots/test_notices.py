@@ -140,7 +140,20 @@ async def test_actuators_that_are_back_while_the_emergency_stop_is_latched_are_t
     stage.notify(READY, on(), messages.Lost("the cable is out"))
     await ask(stage.registry, "estop")
     (back,) = (one for one in stage.reports("event", READY, measured([1.0, 1.0])) if one["kind"] == "back")
-    assert back["message"].endswith("disable it to release it; reset the emergency stop first")
+    assert back["message"].endswith("disable it to release it; reset the robot first")
+
+
+@pytest.mark.parametrize("state", ["estopped", "fault"])
+async def test_actuators_that_hold_as_they_were_left_are_to_be_reset_first_where_the_robot_is_halted(
+    stage: Stage, state: str
+) -> None:
+    halted = replace(measured([0.0, 1.0]), state=state)
+    (event,) = stage.reports("event", READY, measured([0.0, 0.0]), halted)
+    assert event == {
+        "kind": "torque",
+        "message": "torque is on in 1 of 2 actuators (elbow), as it was left, and off in shoulder; "
+        "enable the robot to hold it, or disable it to release it; reset the robot first",
+    }
 
 
 async def test_a_disable_is_answered_when_the_actuators_are_released(stage: Stage) -> None:

@@ -631,7 +631,9 @@ def test_torque_that_goes_off_by_itself_ends_what_is_guided(robot: Taught) -> No
     robot.arm.mode = "released"
     robot.step(3)
     reason = "arm: torque is off in shoulder, elbow; it went off by itself; check the actuators"
-    assert [one.message for one in robot.taught()] == [f"{reason}, then enable again; {MAY_DROP}"]
+    assert [one.message for one in robot.taught()] == [
+        f"{reason}, then reset and enable the robot; {MAY_DROP}"
+    ]
     assert robot.state() is State.FAULT
 
 

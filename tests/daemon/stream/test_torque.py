@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from motiond.drivers.base import ActuatorCommand, ActuatorState
 
-TRIPPED = "servo 2 (elbow): its bus watchdog has tripped; enable again"
+TRIPPED = "servo 2 (elbow): its bus watchdog has tripped; reset and enable the robot"
 
 
 def tripped() -> DriverError:
-    return DriverError("servo 2 (elbow)", "its bus watchdog has tripped", "", "enable again")
+    return DriverError("servo 2 (elbow)", "its bus watchdog has tripped", "", "reset and enable the robot")
 
 
 def gone() -> DriverError:
@@ -148,7 +148,10 @@ def test_torque_that_goes_off_by_itself_is_a_fault_whatever_the_driver_makes_of_
         bench.step(100)
     driver(bench).found = [1.0, 0.0]
     bench.step_until(lambda: bench.state() is State.FAULT, most=300)
-    reason = "arm: torque is off in elbow; it went off by itself; check the actuators, then enable again"
+    reason = (
+        "arm: torque is off in elbow; it went off by itself; "
+        "check the actuators, then reset and enable the robot"
+    )
     assert events(bench) == [("fault", reason)]
     assert bench.state() is State.FAULT
     assert [(one.code, one.message) for one in bench.ends()] == (

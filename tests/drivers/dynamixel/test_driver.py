@@ -179,7 +179,7 @@ def test_does_not_take_hold_of_a_servo_that_moves(bench: Bench) -> None:
 
     one.receive = lambda now_s: fall()  # type: ignore[method-assign]  # noqa: ARG005 - it falls whatever the time is
     assert message_of(DriverError, bench.driver.enable) == (
-        f"{bench.where(1)}: moves; torque would jerk it back; hold it still, then enable again"
+        f"{bench.where(1)}: moves; torque would jerk it back; hold it still, then reset and enable the robot"
     )
     assert not any(one.torque for one in bench.servos)
 
@@ -213,15 +213,15 @@ def test_takes_hold_of_all_servos_or_none(bench: Bench, register: str, message: 
 
 TRIPPED = (
     "its bus watchdog has tripped; no packet came for longer than `command_lifetime_s`, so it stopped and "
-    "ignores goals; look for what kept them from it, as a suspended machine, then enable again"
+    "ignores goals; look for what kept them from it, as a suspended machine, then reset and enable the robot"
 )
 OFF = (
     "its torque is off; it has restarted, or another program switched it off; "
-    "check its power, then enable again"
+    "check its power, then reset and enable the robot"
 )
 FORGOT = (
     "its bus watchdog is off; it has restarted and forgotten its settings, or another program changed them; "
-    "check its power, then enable again"
+    "check its power, then reset and enable the robot"
 )
 
 
@@ -425,7 +425,7 @@ def test_notices_a_servo_that_restarted_and_lost_its_turns() -> None:
         bench.servos[0]._booted_s = 0.0
         assert message_of(DriverError, bench.play, [np.nan], ticks=40) == (
             f"{bench.where(0)}: its torque is off; it has restarted, or another program switched it off; "
-            "check its power, then enable again"
+            "check its power, then reset and enable the robot"
         )
         with pytest.raises(DriverError, match=r"is at 0\.31 rad, a whole turn below its range; 6 to 8 rad"):
             bench.driver.enable()

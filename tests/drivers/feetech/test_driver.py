@@ -332,7 +332,7 @@ def test_does_not_take_hold_of_a_servo_that_moves(bench: Bench) -> None:
     bench.servos[1].hand_ticks_s = 20_000.0
     bench.ports[0].delay_s = 0.001
     assert message_of(DriverError, bench.driver.enable) == (
-        f"{bench.where(1)}: moves; torque would jerk it back; hold it still, then enable again"
+        f"{bench.where(1)}: moves; torque would jerk it back; hold it still, then reset and enable the robot"
     )
     assert not any(one.torque for one in bench.servos)
 
@@ -403,7 +403,7 @@ def test_after_a_pause_no_setpoint_is_sent_until_it_is_enabled(bench: Bench) -> 
     message = message_of(LifetimeExpired, bench.play, [1.0, 1.0, 1.0])
     assert message == (
         "driver feetech: the servos hold their last goals; no setpoint came for 0.510 s, and "
-        "`command_lifetime_s` is 0.2; enable them again"
+        "`command_lifetime_s` is 0.2; reset and enable the robot"
     )
     np.testing.assert_allclose(bench.read().position, 0.1, atol=TICK_RAD)
     assert all(one.torque for one in bench.servos)
@@ -735,7 +735,7 @@ def test_a_servo_that_restarted_by_itself_is_found_in_turn_and_at_once_when_aske
     bench.wait(0.25)
     off = (
         f"{bench.where(2)}: its torque is off; it has restarted, or another program switched it off; "
-        "check its power, then enable again"
+        "check its power, then reset and enable the robot"
     )
     assert message_of(DriverError, bench.driver.verify) == off
     found = set()

@@ -107,11 +107,12 @@ def test_a_module_that_released_is_named_and_not_driven_on(arm: Arm) -> None:
     arm.elbow.deaf = True
     assert arm.fails(LifetimeExpired) == (
         "driver hebi: Arm/elbow released; they hold no living command, though setpoints were sent; "
-        "enable them again"
+        "reset and enable the robot"
     )
     arm.elbow.deaf, arm.elbow.position = False, 0.1
     assert message_of(LifetimeExpired, arm.tick) == (
-        "driver hebi: Arm/elbow released; they were lost, stopped or without a command; enable them again"
+        "driver hebi: Arm/elbow released; they were lost, stopped or without a command; "
+        "reset and enable the robot"
     )
     arm.halt()
     assert arm.positions == pytest.approx([0.5, 0.1])
@@ -130,7 +131,7 @@ def test_a_pressed_m_stop_ends_the_motion_and_its_release_moves_nothing(arm: Arm
     arm.elbow.mstop_state = 0
     message = (
         "driver hebi: the m-stop is pressed on Arm/elbow; their motors obey it and not motiond; "
-        "release it, then enable"
+        "release it, then reset and enable the robot"
     )
     assert arm.fails(DriverError, ticks=1) == message
     arm.halt()
@@ -155,7 +156,8 @@ def test_a_pressed_m_stop_ends_the_motion_and_its_release_moves_nothing(arm: Arm
 def test_a_module_that_switched_off_by_heat_ends_the_motion(arm: Arm, state: int, notice: str) -> None:
     arm.base.temperature_state = state
     assert arm.fails(DriverError) == (
-        "driver hebi: too hot: Arm/base; they have switched their motors off; let them cool down, then enable"
+        "driver hebi: too hot: Arm/base; they have switched their motors off; let them cool down, "
+        "then reset and enable the robot"
     )
     assert list(arm.driver.notices) == [f"Arm/base: {notice}"]
 
@@ -163,7 +165,8 @@ def test_a_module_that_switched_off_by_heat_ends_the_motion(arm: Arm, state: int
 def test_another_program_that_commands_a_module_ends_the_motion_and_prevents_the_next(arm: Arm) -> None:
     message = (
         "driver hebi: another program commands Arm/elbow; "
-        "they take no one else's commands while its command lifetime lasts; close it, then enable"
+        "they take no one else's commands while its command lifetime lasts; close it, "
+        "then reset and enable the robot"
     )
     arm.elbow.commanded_by_other = True
     assert arm.fails(DriverError) == message
@@ -194,7 +197,8 @@ def test_a_module_that_counts_another_turn_is_not_enabled(clock: Clock, position
     assert message_of(DriverError, arm.driver.enable) == (
         f"driver hebi: Arm/elbow is at {position:.3f} rad, {turns} turns from its range of -1.5 to 1.5 rad; "
         "modules may count another turn once they were switched off; "
-        "switch them on within their range, or set their position with HEBI Scope, then enable"
+        "switch them on within their range, or set their position with HEBI Scope, "
+        "then reset and enable the robot"
     )
     assert np.isnan(arm.elbow.goal).all()
 

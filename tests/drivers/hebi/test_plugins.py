@@ -169,7 +169,7 @@ def test_modules_that_would_pull_against_each_other_are_not_enabled(clock: Clock
     assert message_of(DriverError, arm.hold) == (
         "driver hebi: Arm/J2B is at -0.840 rad, and -0.900 is where Arm/J2 has the joint; two modules on one "
         "joint would pull against each other; set their positions with HEBI Scope, or correct `mirror`, "
-        "then enable"
+        "then reset and enable the robot"
     )
     assert np.isnan(arm.lookup["J2"].goal).all()
 

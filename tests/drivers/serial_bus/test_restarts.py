@@ -65,7 +65,7 @@ def test_one_that_answers_again_after_a_gap_is_looked_at_before_it_gets_a_goal(b
     dropped, goal = bench.servos[2].position_ticks, bench.servos[2].get("goal_position")
     assert play_until_found(bench, 0.4) == (
         f"{bench.where(2)}: its torque is off; it has restarted, or another program switched it off; "
-        "check its power, then enable again"
+        "check its power, then reset and enable the robot"
     )
     halt_for(bench, 50)
     assert bench.servos[2].get("goal_position") == goal

@@ -90,8 +90,8 @@ def test_an_m_stop_takes_the_torque_until_it_is_released_and_enabled_again(clock
     joints.play(0, 0.1)
     joints.inject("m_stop", actuator="elbow", for_s=0.1)
     for message in (
-        "elbow: m-stop is pressed; there is no torque; release it, then enable again",
-        "elbow: m-stop was pressed; there is no torque; enable again",
+        "elbow: m-stop is pressed; there is no torque; release it, then reset and enable the robot",
+        "elbow: m-stop was pressed; there is no torque; reset and enable the robot",
     ):
         for _ in range(10):
             assert_refused(joints, message)
@@ -179,12 +179,15 @@ def test_a_power_cycle_brings_the_joint_back_a_turn_off_and_without_torque(clock
     joints = Joints(clock)
     joints.play(0.5, 0.3)
     joints.inject("power_cycle", actuator="elbow", for_s=0.1, turns=-1)
-    assert_refused(joints, "elbow: power is lost; there is no torque; check the supply, then enable again")
+    assert_refused(
+        joints, "elbow: power is lost; there is no torque; check the supply, then reset and enable the robot"
+    )
     np.testing.assert_allclose(joints.read(), [np.nan, 0.5], atol=1e-6)
     clock.now_s += 0.1
     assert_refused(
         joints,
-        "elbow: power was lost; there is no torque; check that the position is right, then enable again",
+        "elbow: power was lost; there is no torque; check that the position is right, "
+        "then reset and enable the robot",
     )
     joints.driver.enable()
     np.testing.assert_allclose(joints.read(), [0.5 - 2 * np.pi, 0.5], atol=1e-6)
@@ -196,7 +199,7 @@ def test_actuators_whose_commands_end_are_reported_as_released_with_rounded_time
     clock.now_s += 1.0
     assert message_of(LifetimeExpired, joints.write, 0.5) == (
         "driver sim: the actuators are released; no setpoint came for 1.010 s, "
-        "and `command_lifetime_s` is 0.3; enable them again"
+        "and `command_lifetime_s` is 0.3; reset and enable the robot"
     )
 
 
