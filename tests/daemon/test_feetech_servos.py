@@ -117,6 +117,22 @@ async def test_what_clearing_one_servo_leaves_wrong_is_named_and_ends_by_a_resta
         assert await plays(rig, registry)
 
 
+async def test_a_servo_that_has_restarted_holds_after_what_the_message_of_its_fault_advises(
+    rig: Rig, chain: EmulatedChain
+) -> None:
+    elbow = chain.servos[1]
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        elbow.set("torque_enable", 0)
+        state = await rig.until_state("fault")
+        assert state["message"].endswith("check its power, then reset and enable the robot")
+        assert (await refused(registry, "enable"))[0] == "FAULT"
+        await ask(registry, "reset")
+        assert await ask(registry, "enable") == {"state": "idle", "torque": True}
+        assert elbow.torque
+
+
 async def test_a_request_for_torque_that_a_servo_refuses_is_refused_with_its_reason(
     rig: Rig, chain: EmulatedChain
 ) -> None:

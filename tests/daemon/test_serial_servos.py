@@ -140,6 +140,23 @@ async def test_a_servo_that_has_shut_down_is_restarted_while_the_daemon_runs(rig
         assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
 
 
+@pytest.mark.parametrize("register", ["torque_enable", "bus_watchdog"])
+async def test_a_servo_that_has_restarted_holds_after_what_the_message_of_its_fault_advises(
+    rig: Rig, cable: Cable, register: str
+) -> None:
+    servo = cable.chain.servos[1]
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        servo.set(register, 0)
+        state = await rig.until_state("fault")
+        assert state["message"].endswith("check its power, then reset and enable the robot")
+        assert (await refused(registry, "enable"))[0] == "FAULT"
+        await ask(registry, "reset")
+        assert await ask(registry, "enable") == {"state": "idle", "torque": True}
+        assert servo.torque
+
+
 async def test_a_restart_in_fault_is_answered_with_the_servos_that_have_still_shut_down(
     rig: Rig, cable: Cable
 ) -> None:

@@ -97,6 +97,22 @@ async def test_a_reset_of_a_robot_whose_driver_does_not_open_tells_why_at_once(r
         await rig.until("event", lambda data: data["kind"] == "back")
 
 
+@pytest.mark.parametrize("fault", ["m_stop", "power_cycle", "torque_drop", "reset", "watchdog_trip"])
+async def test_actuators_that_a_fault_has_switched_off_hold_after_what_its_message_advises(
+    rig: Rig, fault: str
+) -> None:
+    rig.robot["fault_requests"] = True
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        await ask(registry, "fault", fault=fault, joint="elbow")
+        state = await rig.until_state("fault")
+        assert state["message"].endswith("reset and enable the robot")
+        assert (await refused(registry, "enable"))[0] == "FAULT"
+        await ask(registry, "reset")
+        assert await ask(registry, "enable") == {"state": "idle", "torque": True}
+
+
 async def test_a_reset_that_meets_the_fault_again_says_so(rig: Rig) -> None:
     rig.robot["fault_requests"] = True
     async with rig.running() as registry:
