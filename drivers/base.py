@@ -278,6 +278,8 @@ class Driver(ABC):
 
     Attributes
     ----------
+    where : str
+        What messages name, such as `driver toy`; a driver sets it.
     max_rate_hz : float
         The fastest tick rate that the driver accepts.
     min_rate_hz : float
@@ -301,6 +303,7 @@ class Driver(ABC):
     """
 
     Options: ClassVar[type[DriverOptions]] = DriverOptions
+    where: str = "driver"
     actuators: tuple[str, ...]
     max_rate_hz: float
     min_rate_hz: float = 0.0
@@ -319,13 +322,12 @@ class Driver(ABC):
         self._refuse_bad_names()
 
     def _refuse_bad_names(self) -> None:
-        where = type(self).__name__
         if not self.actuators:
-            raise DriverConfigError(where, "no actuators to drive", hint="name at least one")
+            raise DriverConfigError(self.where, "no actuators to drive", hint="name at least one")
         twice = sorted(name for name, count in Counter(self.actuators).items() if count > 1)
         if twice:
             raise DriverConfigError(
-                where, f"actuators named twice: {', '.join(twice)}", hint="give each a name of its own"
+                self.where, f"actuators named twice: {', '.join(twice)}", hint="give each a name of its own"
             )
 
     @property
@@ -403,7 +405,7 @@ class Driver(ABC):
         """
         if period_s * self.max_rate_hz < 1 - 1e-9:
             raise DriverConfigError(
-                type(self).__name__,
+                self.where,
                 f"a tick rate of {1 / period_s:g} Hz is too fast",
                 f"it takes at most {self.max_rate_hz:g} Hz",
                 "lower the rate of the motion",
@@ -460,7 +462,7 @@ class Driver(ABC):
             With the reason.
         """
         problem, reason = "cannot carry the robot's weight", "its actuators take no efforts for that"
-        raise DriverConfigError(type(self).__name__, problem, reason, "teach with torque off")
+        raise DriverConfigError(self.where, problem, reason, "teach with torque off")
 
     def guide(self) -> None:
         """Switch torque on, carrying the robot's weight alone: actuators give way to a hand, and do not fall.
@@ -491,7 +493,7 @@ class Driver(ABC):
             With the reason.
         """
         problem, reason = f"cannot restart {', '.join(actuators)}", "its actuators take no such command"
-        raise DriverConfigError(type(self).__name__, problem, reason, "switch their power off and on")
+        raise DriverConfigError(self.where, problem, reason, "switch their power off and on")
 
     def reboot(self, actuators: Sequence[str]) -> None:
         """Restart actuators, so that their errors go, and return once they answer; torque is off then.
@@ -523,7 +525,7 @@ class Driver(ABC):
             hint = error.hint
         else:
             hint = f"restart them: `motiond reboot ROBOT {' '.join(actuators)}`"
-        raise DriverConfigError(type(self).__name__, problem, reason, hint)
+        raise DriverConfigError(self.where, problem, reason, hint)
 
     def clear(self, actuators: Sequence[str]) -> None:
         """Clear errors that actuators keep, without a restart; none moves, and one that holds goes on so.
@@ -562,9 +564,8 @@ class Driver(ABC):
         DriverConfigError
             If the driver supports no faults, or not this one.
         """
-        where = type(self).__name__
         raise DriverConfigError(
-            where, f"takes no faults, {dict(fault)} neither", "", "try it on simulated actuators"
+            self.where, f"takes no faults, {dict(fault)} neither", "", "try it on simulated actuators"
         )
 
     @abstractmethod

@@ -357,7 +357,6 @@ class Robot:
         event = {"kind": notice.kind, "message": notice.message}
         self.report("event", event | ({"details": notice.details} if notice.details else {}))
         if notice.kind == "check_failed":
-            self.warn(notice.message)
             session.alarms[notice.details["check"]] = notice.message
             self.report_state()
         elif notice.kind == "blend_dropped":

@@ -186,6 +186,7 @@ class CompositeDriver(Driver):
 
     Options: ClassVar[type[CompositeOptions]] = CompositeOptions
     options: CompositeOptions
+    where = WHERE
 
     def __init__(
         self,

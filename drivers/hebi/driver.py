@@ -54,6 +54,7 @@ class HebiDriver(Driver):
 
     Options: ClassVar[type[DriverOptions]] = HebiOptions
     options: HebiOptions
+    where = WHERE
     max_rate_hz = 1000.0
 
     def __init__(

@@ -71,6 +71,7 @@ class SerialDriver(Driver):
         now: Callable[[], float] = time.monotonic,
         open_line: Callable[[str, int], Line] = SerialLine,
     ) -> None:
+        self.where = self.family.where
         super().__init__(actuators, options, now)
         self._open_line = open_line
         self._places = place_servos(options, self.actuators, self.family)
@@ -158,12 +159,12 @@ class SerialDriver(Driver):
         """Set the tick period; all bytes of a tick must fit into it."""
         if period_s * self.max_rate_hz < 1 - 1e-9:
             raise DriverConfigError(
-                self.family.where,
+                self.where,
                 f"a tick rate of {1 / period_s:g} Hz is too fast",
                 f"it takes at most {self.max_rate_hz:g} Hz: {self._narrowest}",
                 "lower the rate of the motion, raise `baud_rate`, or spread the servos over more ports",
             )
-        require_lifetime(self.family.where, self.options.command_lifetime_s, period_s)
+        require_lifetime(self.where, self.options.command_lifetime_s, period_s)
         for bus in self._buses:
             bus.plan(period_s)
 
@@ -188,7 +189,7 @@ class SerialDriver(Driver):
         Raises DriverError if anything is missing or not as configured; with all of it.
         """
         if self._buses:
-            raise DriverError(self.family.where, "is open already", hint="close it first")
+            raise DriverError(self.where, "is open already", hint="close it first")
         try:
             self._connect()
         except BaseException:
@@ -243,7 +244,7 @@ class SerialDriver(Driver):
     def _report(self) -> None:
         """Report what was found, and warn of what makes ticks longer than they need be."""
         found = ", ".join(f"{one.model.name} firmware {one.firmware} as {one.where}" for one in self._servos)
-        self.notices.append(f"{self.family.where}: found {found}")
+        self.notices.append(f"{self.where}: found {found}")
         self._feedback.look_at_all(held=False)
         self.warnings = list(self._advice())
 
@@ -257,7 +258,7 @@ class SerialDriver(Driver):
 
     def _require_open(self) -> None:
         if not self._chains:
-            raise DriverError(self.family.where, "is not open", hint="open it first")
+            raise DriverError(self.where, "is not open", hint="open it first")
 
     # -- a tick ---------------------------------------------------------------------------------------------
 
@@ -309,7 +310,7 @@ class SerialDriver(Driver):
     def _refuse_expired(self) -> None:
         if self._is_expired():
             pause_s, lifetime_s = self.now() - self._sent_s, self.options.command_lifetime_s
-            raise expired(self.family.where, self.released, pause_s, lifetime_s)
+            raise expired(self.where, self.released, pause_s, lifetime_s)
 
     def _goals_known(self, command: ActuatorCommand) -> list[int]:
         """Return the goals, the last ones where none are given; raise for those beyond a servo's limits."""

@@ -53,6 +53,7 @@ class SimDriver(Driver):
 
     Options: ClassVar[type[DriverOptions]] = SimOptions
     options: SimOptions
+    where = WHERE
     max_rate_hz = float(STEPS_PER_S)
 
     def __init__(

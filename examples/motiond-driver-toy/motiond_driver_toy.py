@@ -40,10 +40,10 @@ class ToyDriver(Driver):
     def __init__(
         self, actuators: Sequence[str], options: ToyOptions, now: Callable[[], float] = time.monotonic
     ) -> None:
+        self.where = f"driver toy at {options.address}"
         super().__init__(actuators, options, now)
-        self._where = f"driver toy at {options.address}"
         if len(self.actuators) != len(NOTHING):
-            raise DriverConfigError(self._where, "a toy controller has three actuators", hint="name three")
+            raise DriverConfigError(self.where, "a toy controller has three actuators", hint="name three")
         self.min_rate_hz = slowest_rate_hz(options.command_lifetime_s)
         self._link: ToyLink | None = None
         self._holding = self._halted = False
@@ -55,7 +55,7 @@ class ToyDriver(Driver):
 
     def open(self) -> None:
         if self._link is not None:
-            raise DriverError(self._where, "is open already", hint="close it first")
+            raise DriverError(self.where, "is open already", hint="close it first")
         self._link = ToyLink(self.options.address, self.options.timeout_s)
         try:
             self._ask(b"R")
@@ -65,18 +65,18 @@ class ToyDriver(Driver):
 
     def _ask(self, letter: bytes, values: Sequence[float] = NOTHING) -> tuple[bool, Sequence[float]]:
         if self._link is None:
-            raise DriverError(self._where, "is not open", hint="open it first")
+            raise DriverError(self.where, "is not open", hint="open it first")
         try:
             return self._link.ask(letter, values)
         except TimeoutError as error:
             reason = f"`timeout_s` is {self.options.timeout_s:g}"
-            raise DriverTimeout(self._where, "no answer", reason, "look at the controller") from error
+            raise DriverTimeout(self.where, "no answer", reason, "look at the controller") from error
         except OSError as error:
-            raise CommunicationLost(self._where, "is gone", str(error), "check `address`") from error
+            raise CommunicationLost(self.where, "is gone", str(error), "check `address`") from error
 
     def set_period(self, period_s: float) -> None:
         super().set_period(period_s)
-        require_lifetime(self._where, self.options.command_lifetime_s, period_s)
+        require_lifetime(self.where, self.options.command_lifetime_s, period_s)
 
     def read(self, state: ActuatorState) -> None:
         holds, state.position[:] = self._ask(b"R")
@@ -91,7 +91,7 @@ class ToyDriver(Driver):
         if not still_holds:
             reason = f"no setpoint came for {pause_s:.3f} s"
             raise LifetimeExpired(
-                self._where, "the actuators are released", reason, "reset and enable the robot"
+                self.where, "the actuators are released", reason, "reset and enable the robot"
             )
         self._sent_s = self.now()
 

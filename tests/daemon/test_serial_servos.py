@@ -185,7 +185,7 @@ async def test_errors_that_go_by_a_restart_alone_are_not_cleared(rig: Rig, cable
         assert await refused(registry, "servo/clear", servos=["elbow"]) == (
             "NOT_ALLOWED",
             (
-                f"arm: {MemoryDynamixel.__name__}: cannot clear errors of elbow; "
+                "arm: driver dynamixel: cannot clear errors of elbow; "
                 "its actuators take no such command; "
                 "restart them: `motiond reboot ROBOT elbow`"
             ),

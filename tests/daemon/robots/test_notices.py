@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.api import RequestError
+from motiond.daemon.api import Report, RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.robots.session import Pending
+from motiond.daemon.service.logs import log_report
 from tests.daemon.rig import UNLIMITED, Rig, ask, refused
 from tests.daemon.robots.stage import Stage
 from tests.virtual import VirtualLoop
@@ -154,6 +155,17 @@ async def test_actuators_that_hold_as_they_were_left_are_to_be_reset_first_where
         "message": "torque is on in 1 of 2 actuators (elbow), as it was left, and off in shoulder; "
         "enable the robot to hold it, or disable it to release it; reset the robot first",
     }
+
+
+async def test_a_check_that_fails_is_one_line_of_the_log(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "motiond")
+    hot = messages.Happened("check_failed", "joint 'elbow' is at 71.0 °C", {"check": "temperature"})
+    stage.notify(READY, on())
+    for event in stage.reports("event", hot):
+        log_report(Report("arm", "event", event), {})
+    assert caplog.messages == ["arm: joint 'elbow' is at 71.0 °C"]
 
 
 async def test_a_disable_is_answered_when_the_actuators_are_released(stage: Stage) -> None:

@@ -428,7 +428,7 @@ def test_what_only_restarts_is_restarted_to_clear_its_errors() -> None:
     port = {"port": "/dev/ttyUSB9", "baud_rate": 1_000_000, "ids": {"finger": 1}}
     hand = make_driver("dynamixel", {"ports": [port]}, ["finger"])
     assert message_of(DriverConfigError, hand.clear, ["finger"]) == (
-        "DynamixelDriver: cannot clear errors of finger; its actuators take no such command; "
+        "driver dynamixel: cannot clear errors of finger; its actuators take no such command; "
         "restart them: `motiond reboot ROBOT finger`"
     )
 
@@ -439,7 +439,7 @@ def test_a_composite_refuses_to_clear_what_one_of_its_parts_refuses_to_clear() -
     driver = make_driver("composite", {"parts": parts}, ACTUATORS)
     driver.refuse_reboot(["finger", "elbow"])
     assert message_of(DriverConfigError, driver.refuse_clear, ["finger", "elbow"]) == (
-        "DynamixelDriver: cannot clear errors of finger; its actuators take no such command; "
+        "driver dynamixel: cannot clear errors of finger; its actuators take no such command; "
         "restart them: `motiond reboot ROBOT finger`"
     )
     assert message_of(DriverError, driver.reboot, ["finger"]).startswith(

@@ -89,7 +89,7 @@ def test_counts_how_often_a_module_fell_silent_or_reported_an_error(arm: Arm) ->
 
 def test_errors_of_modules_are_neither_cleared_nor_do_modules_restart(arm: Arm) -> None:
     assert message_of(DriverError, arm.driver.clear, ["elbow"]) == (
-        "HebiDriver: cannot clear errors of elbow; its actuators take no such command; "
+        "driver hebi: cannot clear errors of elbow; its actuators take no such command; "
         "switch their power off and on"
     )
 
