@@ -33,6 +33,8 @@ ROWS_AT_ONCE = 2048
 SLOWEST = 0.01
 """Slower than this, a motion is not what its author meant."""
 DIGITS = 4
+DECIMALS = 9
+"""What is less, in N·m or N, is what rounding leaves of nothing."""
 
 
 class ByPowers(Protocol):
@@ -356,4 +358,4 @@ def _about(loads: Loads, joint_map: JointMap, rate_hz: float) -> dict[str, Any]:
 
 
 def _brief(value: float) -> float | None:
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    return float(f"{round(value, DECIMALS):.{DIGITS}g}") if math.isfinite(value) else None

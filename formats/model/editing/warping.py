@@ -55,7 +55,8 @@ def retime(motion: Motion, speed: float, interpolation: Interpolation = "cubic")
     Raises
     ------
     MotionError
-        If the speed is no finite number above 0, there would be too many rows, or a component cannot follow.
+        If the speed is no finite number above 0, there would be too many rows or less than one row's time of
+        motion, or a component cannot follow.
     """
     if not 0 < speed < math.inf:
         reason = "a speed is a finite number above 0"
@@ -64,7 +65,8 @@ def retime(motion: Motion, speed: float, interpolation: Interpolation = "cubic")
         return motion
     start_s, duration_s = motion.times[0], motion.duration_s
     if motion.is_uniform:
-        count = max(2, _rows_of(motion, duration_s / speed))
+        count = _rows_of(motion, duration_s / speed)
+        _refuse_too_short(motion, speed)
         times = start_s + np.arange(count) / motion.frame_rate
         at = np.linspace(start_s, motion.times[-1], count)
     else:
@@ -162,6 +164,16 @@ def _eased(motion: Motion, begin: float, end: float) -> _Warp:
         at_s[(number >= up) & (left >= down)] = motion.times[int(begin) : motion.times.size - int(end)]
     at_s[0], at_s[-1] = motion.times[0], motion.times[-1]
     return _Warp(motion.times[0] + number * step_s, at_s, rate, change / step_s)
+
+
+def _refuse_too_short(motion: Motion, speed: float) -> None:
+    """Refuse a speed at which a motion at a fixed rate lasts for less than the time between two rows."""
+    fastest = motion.duration_s * motion.frame_rate
+    if speed > fastest + SAME_SPACING:
+        problem = f"at {speed:g} times its speed it lasts {motion.duration_s / speed:.3g} s"
+        reason = f"there is a row each {1 / motion.frame_rate:g} s"
+        hint = f"choose at most {fastest:.6g}, or resample it at a higher rate first"
+        raise MotionError(f"{motion.name}: {problem}; {reason}; {hint}")
 
 
 def _rows_of(motion: Motion, duration_s: float) -> int:

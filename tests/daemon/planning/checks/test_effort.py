@@ -144,6 +144,13 @@ def test_a_motion_within_its_limits_may_be_played_as_fast_as_these_allow() -> No
     }
 
 
+def test_what_rounding_leaves_of_an_effort_is_none() -> None:
+    own, joint_map = planned(np.full((3, 1), 4e-20), effort=10.0)
+    assert 0.0 < loads_of(Pendulum(), own.positions, RATE_HZ, NONE, NONE).peak[0] < 1e-18
+    (joint,) = checked(own, [check()], joint_map).physics["effort"]["joints"]
+    assert (joint["peak"], joint["rms"]) == (0.0, 0.0)
+
+
 def test_all_that_is_beyond_is_refused_at_once() -> None:
     own, joint_map = planned(swing(0.4, 2.0, 0.5), effort=10.0, continuous_effort=4.0)
     with pytest.raises(PlanError) as caught:
