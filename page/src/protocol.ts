@@ -1004,7 +1004,7 @@ export interface ResetRequest {
 }
 
 /** How a goal ended. */
-export type ResultCode = "SUCCESSFUL" | "INVALID_GOAL" | "INVALID_JOINTS" | "PATH_TOLERANCE_VIOLATED" | "GOAL_TOLERANCE_VIOLATED" | "CANCELED" | "PREEMPTED" | "ESTOP" | "HARDWARE_FAULT" | "COMM_LOST" | "DEADLINE_MISSED";
+export type ResultCode = "SUCCESSFUL" | "INVALID_GOAL" | "PATH_TOLERANCE_VIOLATED" | "GOAL_TOLERANCE_VIOLATED" | "CANCELED" | "PREEMPTED" | "ESTOP" | "HARDWARE_FAULT" | "COMM_LOST" | "DEADLINE_MISSED";
 
 /** How a goal ended, as it is reported. */
 export interface ResultReport {
