@@ -46,9 +46,9 @@ class Daemon:
     One connection carries requests to any number of robots and their reports at the same time, so a program
     that has many robots opens one and keeps it: `await asyncio.gather(*(robot.status() for robot in await
     daemon.robots()))`, `async for report in daemon.reports("state", "result")`. It is made again whenever it
-    breaks; `connected` says whether there is one. A request waits for the connection within its own time; one
-    that was sent when the connection broke raises `ConnectionLost`, as it may have been acted on, except a
-    stop, which is sent again.
+    breaks; `is_connected` says whether there is one. A request waits for the connection within its own time;
+    one that was sent when the connection broke raises `ConnectionLost`, as it may have been acted on, except
+    a stop, which is sent again.
 
     Attributes
     ----------
@@ -68,7 +68,6 @@ class Daemon:
         self._reconnect_s = reconnect_s
         self._streams: WeakSet[Stream] = WeakSet()
         self._latest: dict[tuple[str, str], Report] = {}
-        self._may_follow = asyncio.Lock()
         self._followed: frozenset[tuple[str, str]] = frozenset()
         self._following: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
