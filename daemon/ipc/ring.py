@@ -18,12 +18,16 @@ import numpy as np
 
 from motiond.drivers import CONTACT
 
+from .states import STATES
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from motiond.formats.arrays import Floats
+    from motiond.formats.arrays import Booleans, Floats
+
+    from .states import State
 
 
 RECORDS = 8192
@@ -104,6 +108,12 @@ def slices(joints: int) -> dict[str, slice]:
     """Return where each vector part lies in a record."""
     starts = (len(SCALARS) + k * joints for k in range(len(VECTORS)))
     return {name: slice(start, start + joints) for name, start in zip(VECTORS, starts, strict=True)}
+
+
+def in_states(records: Floats, states: Iterable[State]) -> Booleans:
+    """Return which of records (n, width) are of ticks in some states of the player, shape (n,)."""
+    found: Booleans = np.isin(records[:, COLUMN["state"]], [STATES.index(state) for state in states])
+    return found
 
 
 def named_contacts(contacts: Floats, bodies: Sequence[str]) -> list[dict[str, Any]]:

@@ -9,12 +9,10 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from ..api import RequestError
 from ..clock import unix_less_monotonic, utc
-from ..ipc.ring import COLUMN
-from ..ipc.states import ACTIVE, STATES
+from ..ipc.ring import COLUMN, in_states
+from ..ipc.states import ACTIVE
 from ..threads import DaemonThread
 from .files import SETPOINT_S, Recording
 from .summary import RecordingSummary, list_entry
@@ -47,8 +45,7 @@ SHUTS_DOWN = "the daemon shuts down"
 REPORT_BYTES = 1000
 """What a report that waits counts for."""
 Answer = TypeVar("Answer")
-_SEQUENCE, _STATE = COLUMN["sequence"], COLUMN["state"]
-_ACTIVE_NUMBERS = [STATES.index(state) for state in ACTIVE]
+_SEQUENCE = COLUMN["sequence"]
 _RECORDED = frozenset({"state", "event", "result"})
 
 
@@ -97,7 +94,7 @@ class Recorder:
             self._begin("always", "")
         if self._recording is None:
             return
-        self._has_moved = self._has_moved or bool(np.isin(records[:, _STATE], _ACTIVE_NUMBERS).any())
+        self._has_moved = self._has_moved or bool(in_states(records, ACTIVE).any())
         if self._waiting + records.nbytes > MOST_WAITING:
             first = int(records[0, _SEQUENCE]) if self._missing is None else self._missing[0]
             ticks = int(records[-1, _SEQUENCE]) + 1 - first  # negative where numbers began again
@@ -137,10 +134,8 @@ class Recorder:
         _file, beside = self._playing.pop(goal_id)
         self._put(self._files.leave_motion, goal_id)
         self._has_moved |= beside and code != "INVALID_GOAL"  # ticks have the state of what it was beside
-        if self._playing:
-            return
-        if self._recording is not None and self._recording.why == "motion":
-            self.end(f"{code}", is_void=not self._has_moved)
+        if not self._playing and self._recording is not None and self._recording.why == "motion":
+            self.end(code, is_void=not self._has_moved)
 
     def teach(self) -> None:
         """Take that the robot is to be taught by hand; that is recorded, so that no crash loses it."""
@@ -156,8 +151,9 @@ class Recorder:
     def file(self) -> str | None:
         """The name of the file that is written; None where it will not stay, as nothing has moved."""
         recording = self._recording
-        is_void = recording is None or (recording.why in {"motion", "teaching"} and not self._has_moved)
-        return None if is_void or recording is None else recording.file
+        if recording is None or (recording.why in {"motion", "teaching"} and not self._has_moved):
+            return None
+        return recording.file
 
     def show(self, *, renews: bool = False) -> None:
         """Report what is recorded; whether there is no more to say than that it goes on."""

@@ -11,7 +11,9 @@ import orjson
 from motiond.formats.io import open_regular
 
 from ..api import Why
+from .about import ABOUT, END
 from .part import PART, SUFFIX
+from .ticks import NS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-NS = 1e9
-MOST_RESULTS = 20
+MOST_SHOWN = 20
+"""Of the results in a recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,8 @@ def list_entry(
         "ticks": summary.ticks,
         "gaps": summary.gaps,
         "why": summary.why,
-        "motions": summary.motions[:MOST_RESULTS],
-        "codes": summary.codes[:MOST_RESULTS],
+        "motions": summary.motions[:MOST_SHOWN],
+        "codes": summary.codes[:MOST_SHOWN],
         "kept": is_kept,
         "is_written": is_written,
     }
@@ -78,7 +80,7 @@ def read_summary(path: Path) -> RecordingSummary:
 
 
 def _summary_of(statistics: Any, records: dict[str, dict[str, str]]) -> RecordingSummary:
-    about, end = records.get("motiond", {}), records.get("motiond-end", {})
+    about, end = records.get(ABOUT, {}), records.get(END, {})
     why = about.get("why")
     duration_ns = statistics.message_end_time - statistics.message_start_time if statistics else None
     return RecordingSummary(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..ipc.ring import COLUMN, slices
-from ..ipc.states import STATES, State
+from ..ipc.ring import in_states, slices
+from ..ipc.states import State
 from .contacts import ContactPeaks
 
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from ..joints import JointMap
 
 EFFORT_UNIT: Mapping[Unit, EffortUnit] = {"rad": "N·m", "m": "N"}
-_ON_THE_MOTION = [
-    STATES.index(state)
-    for state in (State.PLAYING, State.FOLLOWING, State.PAUSING, State.PAUSED, State.STOPPING)
-]
+_ON_THE_MOTION = (State.PLAYING, State.FOLLOWING, State.PAUSING, State.PAUSED, State.STOPPING)
 """States in which a setpoint belongs to the motion, and not to a way towards it."""
 
 
@@ -49,7 +46,7 @@ class Extremes:
         """Add records (n, width); those that are not on a motion do not count."""
         ticks = records
         if self._driven is None:
-            ticks = records[np.isin(records[:, COLUMN["state"]], _ON_THE_MOTION)]
+            ticks = records[in_states(records, _ON_THE_MOTION)]
         if not len(ticks):
             return
         self.contacts.add(ticks)

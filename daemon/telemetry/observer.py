@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..clock import unix_less_monotonic
-from ..ipc.ring import COLUMN, slices
+from ..ipc.ring import COLUMN, in_states, slices
 from ..ipc.states import ACTIVE, STATES, State
 from .contacts import ContactPeaks
 from .extremes import Extremes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .drift import Drift
 
 
-_ACTIVE_NUMBERS = [STATES.index(state) for state in ACTIVE]
+QUANTITIES = ("position", "velocity", "effort")
 
 
 class Sample:
@@ -51,12 +51,8 @@ class Sample:
 
         `frames_per_tick`: the file's frames in a row of the plan that is played.
         """
-        reference = {
-            "position": self.vector("reference_position"),
-            "velocity": self.vector("reference_velocity"),
-            "effort": self.vector("reference_effort"),
-        }
-        feedback = {name: self.vector(name) for name in ("position", "velocity", "effort")}
+        reference = {name: self.vector(f"reference_{name}") for name in QUANTITIES}
+        feedback = {name: self.vector(name) for name in QUANTITIES}
         error = {name: reference[name] - feedback[name] for name in reference}
         return {
             "stamp_s": self.scalar("deadline_s") + self.scalar("lateness_s"),
@@ -144,7 +140,7 @@ class Observer:
         missed, self._missed = _grown(self._missed, records[-1, COLUMN["missed"]])
         skipped, self._skipped = _grown(self._skipped, records[-1, COLUMN["skipped"]])
         self.second.add(records, missed, skipped)
-        active = np.isin(records[:, COLUMN["state"]], _ACTIVE_NUMBERS)
+        active = in_states(records, ACTIVE)
         self.goal.add(records[active], missed, skipped)
         self.extremes.add(records)
         for timing, extremes in self.beside.values():

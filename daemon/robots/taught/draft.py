@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...clock import utc
-from ...ipc.ring import COLUMN, slices
-from ...ipc.states import STATES, State
+from ...ipc.ring import COLUMN, in_states, slices
+from ...ipc.states import State
 from ...teaching import LONGEST_S, Trail
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ...api import DraftReport, KeptPose, TeachingReport, TeachMode
     from ...ipc import messages
 
-TEACHING = STATES.index(State.TEACHING)
 REPORT_S = 1.0
 
 
@@ -65,7 +64,7 @@ class Draft:
 
     def take(self, records: Floats, lost: int) -> None:
         """Keep the ticks in which the robot is taught."""
-        taught = records[records[:, COLUMN["state"]] == TEACHING]
+        taught = records[in_states(records, [State.TEACHING])]
         if not len(taught):
             return
         if not self._is_open:
