@@ -80,7 +80,10 @@ class Clearance:
 
     Attributes
     ----------
+    mujoco : module
     world : World
+    robot : PhysicalRobot
+        The world, loaded.
     touching : tuple of (str, str)
         Links that were found to touch always.
     first, second : ndarray of int, shape (pairs,)
@@ -103,12 +106,12 @@ class Clearance:
         ignore: Sequence[tuple[str, str]] = (),
         touching: Sequence[tuple[str, str]] | None = None,
     ) -> None:
-        self._mujoco = load_mujoco(world.robot)
-        self._robot, self.world = PhysicalRobot(world), world
-        model = self.model = self._robot.model
+        self.mujoco = load_mujoco(world.robot)
+        self.robot, self.world = PhysicalRobot(world), world
+        model = self.model = self.robot.model
         self._joints = len(joint_map.joints)
         self._names = [_name_of(model, geom) for geom in range(model.ngeom)]
-        self._reach = Reach(self._robot, self._mujoco)
+        self._reach = Reach(self.robot, self.mujoco)
         touches = (model.geom_contype != 0) | (model.geom_bodyid == WORLD)
         ignored = self._ignored(ignore)
         # Planes come first in their pairs.
@@ -132,7 +135,7 @@ class Clearance:
         self.links = [(self._names[one], self._names[other]) for one, other in pairs]
         moved_by = np.zeros((len(pairs), self._joints), dtype=bool)
         for number, pair in enumerate(pairs):
-            moved_by[number, self._robot.columns[self._reach.between(*pair)]] = True
+            moved_by[number, self.robot.columns[self._reach.between(*pair)]] = True
         self.moved_by: Booleans = moved_by
         self.plane = self.model.geom_type[self.first] == PLANE
         radii = self.model.geom_rbound
@@ -167,7 +170,7 @@ class Clearance:
 
         `farthest`: shape (joints,); the positions up to which slides go, without sign, in m.
         """
-        robot, slides = self._robot, self._reach.slides
+        robot, slides = self.robot, self._reach.slides
         factors = np.abs(robot.factors)
         travel = factors * farthest[robot.columns] + np.abs(robot.offsets)
         travel = np.where(slides, travel + np.abs(self.model.qpos0[robot.addresses]), 0.0)
@@ -177,7 +180,7 @@ class Clearance:
         return known[1]
 
     def _weighed(self, travel: Floats) -> Floats:
-        robot, slides, weights = self._robot, self._reach.slides, np.zeros(self.moved_by.shape)
+        robot, slides, weights = self.robot, self._reach.slides, np.zeros(self.moved_by.shape)
         factors = np.abs(robot.factors)
         for pair, (one, other) in enumerate(zip(self.first.tolist(), self.second.tolist(), strict=True)):
             way = self._reach.between(one, other)
@@ -216,7 +219,7 @@ class Look:
 
     def __init__(self, clearance: Clearance) -> None:
         self._clearance = clearance
-        self._robot, mujoco = clearance._robot, clearance._mujoco  # noqa: SLF001 - two halves of one
+        self._robot, mujoco = clearance.robot, clearance.mujoco
         self._model, self._data = clearance.model, mujoco.MjData(clearance.model)
         self._kinematics, self._distance = mujoco.mj_kinematics, mujoco.mj_geomDistance
         self._line = np.zeros(6)
@@ -224,8 +227,7 @@ class Look:
 
     def place(self, positions: Floats) -> None:
         """Place the robot in a posture, shape (joints,), in rad or m."""
-        robot = self._robot
-        self._data.qpos[robot.addresses] = robot.factors * positions[robot.columns] + robot.offsets
+        self._data.qpos[self._robot.addresses] = self._robot.coordinates(positions)
         self._kinematics(self._model, self._data)
 
     def gaps(self, pairs: Indices) -> Floats:

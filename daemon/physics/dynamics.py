@@ -54,7 +54,7 @@ class Dynamics:
         At a factor s of the rows' speed, the load is their sum with factors 1, s and s².
         """
         columns, factors = self._robot.columns, self._robot.factors
-        places = positions[:, columns] * factors + self._robot.offsets
+        places = self._robot.coordinates(positions)
         speeds = velocities[:, columns] * factors
         changes = accelerations[:, columns] * factors
         with self._turn:

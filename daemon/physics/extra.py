@@ -14,6 +14,11 @@ class PhysicsError(ValueError):
     exit_code: ClassVar[int] = 2
 
 
+def reason_of(error: ValueError) -> str:
+    """Return why MuJoCo refuses a document, without the place in it, as nobody has seen the document."""
+    return " ".join(str(error).partition("\nElement")[0].removeprefix("Error: ").split())
+
+
 def load_mujoco(asked_by: str) -> Any:
     """Return the module `mujoco`.
 

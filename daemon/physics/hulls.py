@@ -9,7 +9,7 @@ import numpy as np
 from motiond.formats import BadText
 from motiond.formats.io import is_text_stl, mesh_points, refuse_damaged
 
-from .extra import load_mujoco
+from .extra import load_mujoco, reason_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,8 +44,7 @@ class Hulls:
         except BadText as error:
             return f"{error.reason}; {error.hint}"
         except ValueError as error:
-            words = str(error).partition("\nElement")[0].removeprefix("Error: ")
-            return f"it has no convex hull: {' '.join(words.split())}; give the link a simple collision shape"
+            return f"it has no convex hull: {reason_of(error)}; give the link a simple collision shape"
         return ""
 
     def _hull_of(self, points: Floats) -> Floats:

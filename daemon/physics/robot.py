@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .extra import PhysicsError, load_mujoco
+from .extra import PhysicsError, load_mujoco, reason_of
 
 if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
@@ -26,7 +26,7 @@ class PhysicalRobot:
         Where these joints have their positions in `qpos`, and their velocities and efforts in `qvel` and
         `qfrc_…`.
     factors, offsets : ndarray, shape (n,)
-        `qpos[addresses] = factors * positions[columns] + offsets`; an effort of a joint of the joint map is
+        Of `coordinates`: `factors * positions[columns] + offsets`; an effort of a joint of the joint map is
         the sum of `factors * qfrc` over the joints that it moves.
 
     Raises
@@ -40,10 +40,9 @@ class PhysicalRobot:
         try:
             self.model = mujoco.MjModel.from_xml_string(world.mjcf)
         except ValueError as error:
-            # What follows is a place in a document that nobody has seen.
-            reason = " ".join(str(error).partition("\nElement")[0].removeprefix("Error: ").split())
             hint = "correct the robot's description, or what stands around it"
-            raise PhysicsError(f"{world.robot}: MuJoCo cannot load the robot; {reason}; {hint}") from error
+            problem = f"{world.robot}: MuJoCo cannot load the robot"
+            raise PhysicsError(f"{problem}; {reason_of(error)}; {hint}") from error
         self.data = mujoco.MjData(self.model)
         self._kinematics = mujoco.mj_kinematics
         numbers = [self.model.joint(one.name).id for one in world.joints]
@@ -53,11 +52,16 @@ class PhysicalRobot:
         self.factors = np.array([one.factor for one in world.joints])
         self.offsets = np.array([one.offset for one in world.joints])
 
-    def place(self, positions: Floats) -> None:
-        """Place the robot, and work out where its bodies, shapes and frames are.
+    def coordinates(self, positions: Floats) -> Floats:
+        """Return where the joints of the model are, shape (…, n), in the order of `addresses`.
 
-        `positions`: shape (joints,), in rad or m, of all joints of the joint map, those that follow others
+        `positions`: shape (…, joints), in rad or m, of all joints of the joint map, those that follow others
         included.
         """
-        self.data.qpos[self.addresses] = self.factors * positions[self.columns] + self.offsets
+        coordinates: Floats = self.factors * positions[..., self.columns] + self.offsets
+        return coordinates
+
+    def place(self, positions: Floats) -> None:
+        """Place the robot, and work out where its bodies, shapes and frames are; as of `coordinates`."""
+        self.data.qpos[self.addresses] = self.coordinates(positions)
         self._kinematics(self.model, self.data)

@@ -140,6 +140,11 @@ def sweep(
 
 
 class _Search:
+    """The search along one path: what each pair, and each two links, have come to so far.
+
+    Shapes of what is kept by pair are (pairs,), as of `Clearance`; distances are less what is reserved.
+    """
+
     def __init__(
         self, clearance: Clearance, path: JointPath, margin_m: float, reserve_m: Floats | None
     ) -> None:
@@ -187,6 +192,7 @@ class _Search:
         self._between_rows(controls, first, unit, pair)
 
     def _between_rows(self, controls: Floats, first: int, unit: Indices, pair: Indices) -> None:
+        """Halve curves between rows until no pair comes nearer in them; `unit`: of each pair its curve."""
         numbers, unit = np.unique(unit, return_inverse=True)
         curves, begins, width = controls[numbers], first + numbers.astype(float), 1.0
         while pair.size:
@@ -222,6 +228,7 @@ class _Search:
         return left
 
     def _in_place(self, pairs: Indices, bounds: Floats, place: float) -> Booleans:
+        """Do as `_examine` in the posture that was placed; `bounds` (n,): how much nearer each may come."""
         look, needed = self._look, self._sought(self._least[pairs]) + bounds - TOLERANCE_M
         left: Booleans = look.gaps(pairs) < needed
         near = np.flatnonzero(left)
