@@ -1,14 +1,24 @@
 """The subcommand that asks the daemon of this machine for what concerns it as a whole."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from motiond import local
 
-from ..output import DEFAULT_CONFIG, NOBODY_ANSWERS, WRONG_INPUT, AsJson, ConfigFile, awaited, report, say
+from ..output import (
+    DEFAULT_CONFIG,
+    DONE,
+    NOBODY_ANSWERS,
+    WRONG_INPUT,
+    AsJson,
+    ConfigFile,
+    awaited,
+    report,
+    say,
+)
+from .request import ask_daemon_here
 
 app = typer.Typer()
 
@@ -47,13 +57,6 @@ def log_level(
         return report(
             f"{config}: no daemon of this configuration runs on this machine; {hint}", NOBODY_ANSWERS
         )
-    answer = awaited(_ask(config, values))
+    answer = awaited(ask_daemon_here(config, "log-level", values, ANSWER_S))
     say(answer, answer["level"], json=json)
-    return 0
-
-
-async def _ask(config: Path, values: dict[str, Any]) -> dict[str, Any]:
-    from motiond.client import connect
-
-    async with connect(config=config) as daemon:
-        return await daemon.ask("", "log-level", values, ANSWER_S)
+    return DONE

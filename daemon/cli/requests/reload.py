@@ -8,6 +8,7 @@ from motiond import local
 
 from ..output import DONE, FAILED, NOBODY_ANSWERS, AnyRobotName, AsJson, awaited, print_json, report
 from .broker import Client, asks_a_daemon
+from .request import ask_daemon_here
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +54,7 @@ def reload(robot: AnyRobotName = None, *, client: Client, json: AsJson = False) 
 
 def _reload_here(config: "Path", *, json: bool) -> int:
     """Print what can be played, and what needs a restart."""
-    answer = awaited(_ask_daemon(config))
+    answer = awaited(ask_daemon_here(config, "reload", {}, READING_S))
     if json:
         print_json(answer)
     code = DONE
@@ -62,13 +63,6 @@ def _reload_here(config: "Path", *, json: bool) -> int:
     for key in answer["restart"]:
         report(f"{key}: has changed, which a running daemon does not take; restart it", DONE)
     return code
-
-
-async def _ask_daemon(config: "Path") -> dict[str, Any]:
-    from motiond.client import connect
-
-    async with connect(config=config) as daemon:
-        return await daemon.ask("", "reload", {}, READING_S)
 
 
 async def _reload_motions(client: Client, name: str | None, *, is_asked_here: bool) -> list[dict[str, Any]]:

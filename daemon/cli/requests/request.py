@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from ..output import as_listed, awaited
 from .broker import Client
 
-LEAST_SPEED, MOST_SPEED, LONGEST_TOLD = 0.1, 10.0, 60
+LEAST_SPEED, MOST_SPEED, LONGEST_QUOTED = 0.1, 10.0, 60
 LARGEST = 1e15  # that JSON certainly holds; the daemon says which of these it takes
 
 
@@ -31,6 +32,14 @@ async def _ask(client: Client, robot: str, verb: str, body: dict[str, Any] | Non
         return await daemon.robot(robot).request(verb, body)
 
 
+async def ask_daemon_here(config: Path, verb: str, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+    """Ask the daemon of a configuration on this machine for what concerns it as a whole; raises as `ask`."""
+    from motiond.client import connect
+
+    async with connect(config=config) as daemon:
+        return await daemon.ask("", verb, body, timeout_s)
+
+
 def place_of(text: str) -> dict[str, Any]:
     """Read a frame, a time or the name of a marker."""
     if text.isdecimal():
@@ -43,28 +52,28 @@ def place_of(text: str) -> dict[str, Any]:
 def number_within(least: float, most: float) -> Callable[[str | float], float]:
     """Return what reads a number from `least` to `most`."""
 
-    def read(given: str | float) -> float:
-        if least <= (number := number_of(given)) <= most:
+    def read(value: str | float) -> float:
+        if least <= (number := number_of(value)) <= most:
             return number
-        reason = f"{quoted(given)} is no number from {least:g} to {most:g}"
+        reason = f"{quoted(value)} is no number from {least:g} to {most:g}"
         raise typer.BadParameter(f"{reason}; write one")
 
     return read
 
 
-def number_of(given: str | float) -> float:
+def number_of(value: str | float) -> float:
     """Return a number; what is none as NaN."""
     try:
-        return float(given)
+        return float(value)
     except ValueError:
         return math.nan
 
 
-def quoted(given: str | float) -> str:
+def quoted(value: str | float) -> str:
     """Return what was given as messages echo it."""
     from motiond.text import printable, shortened
 
-    return f"'{shortened(printable(str(given)), LONGEST_TOLD)}'"
+    return f"'{shortened(printable(str(value)), LONGEST_QUOTED)}'"
 
 
 read_speed = number_within(LEAST_SPEED, MOST_SPEED)
