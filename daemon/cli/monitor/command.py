@@ -29,7 +29,7 @@ from .robot_view import RobotView
 from .screen import MonitorScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ...api import Subject, Subscription
     from ...config.mqtt import MqttSettings
@@ -74,7 +74,7 @@ class Monitor:
         self._mqtt = mqtt
         self._client = client
         self._hub = ReportHub()
-        self._site = Gateway(mqtt.model_copy(update=soon), self._hub, self._watched)
+        self._gateway = Gateway(mqtt.model_copy(update=soon), self._hub, self._watched)
         self._robot = robot
         self._views: dict[str, RobotView] = {}
         self._changed, self._ended = asyncio.Event(), asyncio.Event()
@@ -83,17 +83,17 @@ class Monitor:
 
     async def run(self) -> None:
         """Show, and heed keys, until somebody ends it; the terminal is then as it was."""
-        screen = MonitorScreen(lambda: self._site.robots.robots, self._broker, self._view, self.commander)
+        screen = MonitorScreen(lambda: self._gateway.robots.robots, self._broker, self._view, self.commander)
         live = Live(screen, console=Console(), screen=True, auto_refresh=False)
         descriptor = sys.stdin.fileno()
         with (
             raw_keys(descriptor),
             live,
             self._hub.subscribe(SHOWN, length=10_000) as reports,
-            _heeding(self._ended, self._changed),
+            _ended_by_signals(self._ended, self._changed),
             _logged_to(self._note),
         ):
-            listening = asyncio.create_task(self._site.run(), name="monitor.site")
+            listening = asyncio.create_task(self._gateway.run(), name="monitor.gateway")
             asyncio.get_running_loop().add_reader(descriptor, self._read_keys, descriptor)
             try:
                 while not self._ended.is_set():
@@ -120,15 +120,15 @@ class Monitor:
     # -- reports -------------------------------------------------------------------------------------------
 
     def _broker(self) -> tuple[str, bool]:
-        return self._site.address, self._site.connected.is_set()
+        return self._gateway.address, self._gateway.connected.is_set()
 
-    def _view(self) -> Any:
+    def _view(self) -> RobotView | None:
         """Return the robot that is looked at, once one is known."""
-        if self._robot is None and (names := self._site.robots.robots):
+        if self._robot is None and (names := self._gateway.robots.robots):
             self._robot = names[0]
         return None if self._robot is None else self._view_of(self._robot)
 
-    def _view_of(self, name: str) -> Any:
+    def _view_of(self, name: str) -> RobotView:
         if name not in self._views:
             if len(self._views) >= MOST_VIEWS:
                 del self._views[next(other for other in self._views if other != self._robot)]
@@ -153,8 +153,7 @@ class Monitor:
 
     def _note(self, text: str) -> None:
         """Show a line of the log among the events."""
-        view = self._view()
-        if view is not None:
+        if (view := self._view()) is not None:
             view.note(text)
             self._changed.set()
 
@@ -177,7 +176,7 @@ class Monitor:
         self._changed.set()
 
     def _switch(self, by: int) -> None:
-        names = self._site.robots.robots
+        names = self._gateway.robots.robots
         if not names:
             return
         at = names.index(self._robot) + by if self._robot in names else 0
@@ -192,10 +191,10 @@ class Monitor:
         """
         stops = VERBS[verb].stops
         try:
-            return await self._site.robots.handle(robot, verb, VERBS[verb].request())
+            return await self._gateway.robots.handle(robot, verb, VERBS[verb].request())
         except RequestError as error:
             is_free = error.code == "NOT_IN_CONTROL" and error.data.get("holder") is None
-            unheard = error.code == "UNKNOWN_ROBOT" or not self._site.connected.is_set()
+            unheard = error.code == "UNKNOWN_ROBOT" or not self._gateway.connected.is_set()
             if stops and not unheard and error.code in {"TIMEOUT", "OFFLINE"}:
                 here = await stopped_here(self._client, robot, verb)
                 if here.answers:
@@ -209,7 +208,7 @@ class Monitor:
 
 
 @contextmanager
-def _heeding(ended: asyncio.Event, resized: asyncio.Event) -> Iterator[None]:
+def _ended_by_signals(ended: asyncio.Event, resized: asyncio.Event) -> Iterator[None]:
     """Have signals end it, and a terminal of another size be redrawn at once."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGWINCH, resized.set)
@@ -225,7 +224,7 @@ def _heeding(ended: asyncio.Event, resized: asyncio.Event) -> Iterator[None]:
 class _Lines(logging.Handler):
     """Hands lines of the log on, in place of stderr, which is the screen."""
 
-    def __init__(self, note: Any) -> None:
+    def __init__(self, note: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
         self._note = note
 
@@ -234,7 +233,7 @@ class _Lines(logging.Handler):
 
 
 @contextmanager
-def _logged_to(note: Any) -> Iterator[None]:
+def _logged_to(note: Callable[[str], None]) -> Iterator[None]:
     handler = _Lines(note)
     logging.getLogger().addHandler(handler)
     try:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from .commander import Commander
     from .robot_view import RobotView
+    from .sparkline import History
 
 KEYS = (
     "s stop   e estop   p pause   r resume   Tab robot   q quit",
@@ -204,20 +205,20 @@ def _columns(view: RobotView, joints: Sequence[tuple[str, str]], width: int, blo
     pictures = 3 if width - taken >= 3 * (LEAST_SPARK + 1) + 20 else 2 if width - taken >= 24 else 1
     spark = min(MOST_SPARK, max(0, (width - taken) // pictures - 1))
 
-    def picture(title: str, drawn: int, series: object) -> list[Column]:
+    def picture(number: int, series: History) -> list[Column]:
         def cell(joint: int) -> str:
-            return sparkline(series.of(joint, spark), LEAST_SPAN.get(joints[joint][1], 0.02), blocks)  # type: ignore[attr-defined]
+            return sparkline(series.of(joint, spark), LEAST_SPAN.get(joints[joint][1], 0.02), blocks)
 
-        return [Column(title, spark, cell)] if drawn <= pictures and spark >= LEAST_SPARK else []
+        return [Column("", spark, cell)] if number <= pictures and spark >= LEAST_SPARK else []
 
     return [
         Column("joint", name, lambda joint: joints[joint][0], right=False),
         Column("position", NUMBER, lambda joint: _cell(positions, joint, "+.4f")),
-        *picture("", 1, view.position),
+        *picture(1, view.position),
         Column("error", NUMBER, lambda joint: _cell(errors, joint, "+.4f")),
-        *picture("", 2, view.error),
+        *picture(2, view.error),
         Column("effort", NUMBER, lambda joint: _cell(efforts, joint, "+.3f")),
-        *picture("", 3, view.effort),
+        *picture(3, view.effort),
         Column("°C", HEAT, lambda joint: _cell(heats, joint, ".0f")),
     ]
 

@@ -42,16 +42,16 @@ async def show(mqtt: MqttSettings, console: Console, seconds: float | None) -> N
     async with connect(brokers_of(mqtt)):  # a wrong broker is reported
         pass
     hub = ReportHub()
-    site = Gateway(mqtt, hub, asks=False)
+    gateway = Gateway(mqtt, hub, asks=False)
 
     def broker() -> str:
-        return f"{site.address}: {'connected' if site.connected.is_set() else 'not connected'}"
+        return f"{gateway.address}: {'connected' if gateway.connected.is_set() else 'not connected'}"
 
-    table = FleetTable(lambda: site.robots.robots, broker)
+    table = FleetTable(lambda: gateway.robots.robots, broker)
     with hub.subscribe(SHOWN, length=10_000) as reports:
         async with asyncio.TaskGroup() as tasks:
             helpers = [
-                tasks.create_task(site.run(), name="fleet.site"),
+                tasks.create_task(gateway.run(), name="fleet.gateway"),
                 tasks.create_task(_draw(table, reports, console), name="fleet.show"),
             ]
             ended = asyncio.Event()
