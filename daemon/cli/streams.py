@@ -48,7 +48,7 @@ class _Stdout(io.FileIO):
 def prepare_streams() -> None:
     """Let stdout and stderr take all that is written; called once, before anything is."""
     if _is_of_the_process(sys.stdout):
-        sys.stdout = _told_when_full(sys.stdout)
+        sys.stdout = _reporting_when_full(sys.stdout)
     for stream in (sys.stdout, sys.stderr):
         # `reconfigure` seeks, which a stream whose descriptor was exchanged may not.
         if isinstance(stream, io.TextIOWrapper) and stream.errors != OTHERWISE:
@@ -83,7 +83,7 @@ def _is_of_the_process(stream: object) -> bool:
     return isinstance(stream, io.TextIOWrapper) and stream is sys.__stdout__ and stream.fileno() == _STDOUT
 
 
-def _told_when_full(stream: Any) -> io.TextIOWrapper:
+def _reporting_when_full(stream: Any) -> io.TextIOWrapper:
     stream.flush()
     raw = _Stdout(_STDOUT, "wb", closefd=False)
     return io.TextIOWrapper(

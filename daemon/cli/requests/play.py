@@ -133,8 +133,9 @@ def play(
         "--beside": beside,
         "--additive": additive,
         "--no-wait": not wait,
+        "--take-over": take_over,
+        "--blend": blend is not None,
     }
-    asks |= {"--take-over": take_over, "--blend": blend is not None}
     asks |= {option_of(name): True for name in client.typed - {"config"}}
     if _plays_here(asks, dry_run=dry_run, trace=trace):
         return _play_dry(config_of(client.config), robot, request, trace, json=json)

@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-PLAIN = {
-    "enable": "Switch torque on, holding where the joints are.",
-    "disable": "Switch torque off, while no motion plays.",
-    "reset": "Leave the emergency stop or a fault.",
-}
-"""Requests that take nothing but the robot."""
 GoalId = Annotated[
     str | None, typer.Option("--goal", metavar="ID", help="This goal alone, of several that play at once.")
 ]
@@ -39,6 +33,8 @@ LISTING_S = 0.5
 
 
 def _add_plain(verb: str, text: str) -> None:
+    """Add a subcommand that takes nothing but the robot."""
+
     @app.command(verb, help=text)
     @asks_a_daemon
     def request(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
@@ -47,8 +43,9 @@ def _add_plain(verb: str, text: str) -> None:
         say(answer, f"{robot}: {torque if verb in {'enable', 'disable'} else answer['state']}", json=json)
 
 
-for plain_verb, plain_text in PLAIN.items():
-    _add_plain(plain_verb, plain_text)
+_add_plain("enable", "Switch torque on, holding where the joints are.")
+_add_plain("disable", "Switch torque off, while no motion plays.")
+_add_plain("reset", "Leave the emergency stop or a fault.")
 
 
 def _ask_of_goal(
@@ -57,20 +54,16 @@ def _ask_of_goal(
     return ask(client, robot, verb, (body or {}) | ({} if goal is None else {"goal_id": goal}))
 
 
-@app.command()
-@asks_a_daemon
-def pause(robot: RobotName, *, goal: GoalId = None, client: Client, json: AsJson = False) -> None:
-    """Slow down on the path and wait there."""
-    answer = _ask_of_goal(client, robot, "pause", goal)
-    say(answer, f"{robot}: {answer['state']}", json=json)
+def _add_of_goal(verb: str, text: str) -> None:
+    @app.command(verb, help=text)
+    @asks_a_daemon
+    def request(robot: RobotName, *, goal: GoalId = None, client: Client, json: AsJson = False) -> None:
+        answer = _ask_of_goal(client, robot, verb, goal)
+        say(answer, f"{robot}: {answer['state']}", json=json)
 
 
-@app.command()
-@asks_a_daemon
-def resume(robot: RobotName, *, goal: GoalId = None, client: Client, json: AsJson = False) -> None:
-    """Go on along the path."""
-    answer = _ask_of_goal(client, robot, "resume", goal)
-    say(answer, f"{robot}: {answer['state']}", json=json)
+_add_of_goal("pause", "Slow down on the path and wait there.")
+_add_of_goal("resume", "Go on along the path.")
 
 
 @app.command()

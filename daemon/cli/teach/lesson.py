@@ -120,7 +120,7 @@ class Lesson:
         names = [joint["name"] for joint in (await robot.report("description"))["joints"]]
         now = asyncio.get_running_loop().time
         begun_s, has_begun = now(), False
-        heard_s = begun_s
+        received_s = begun_s
         hint = "Enter keeps a pose, q saves, Ctrl-C ends" if has_keys else f"for {for_s:g} s"
         async with robot.reports("teaching", "telemetry") as reports:
             with Live(console=self._console, auto_refresh=False, transient=True) as live:
@@ -128,15 +128,15 @@ class Lesson:
                 while not self.is_interrupted and (for_s is None or now() - begun_s < for_s):
                     with suppress(TimeoutError):
                         async with asyncio.timeout(DRAW_S):
-                            told = await reports.get()
-                            heard_s = now()
-                            if told.subject == "telemetry":
-                                position = told.data["feedback"]["position"]
-                            elif told.data["mode"] is None and has_begun:
-                                return str(told.data["message"]) or "it is not taught any more"
+                            news = await reports.get()
+                            received_s = now()
+                            if news.subject == "telemetry":
+                                position = news.data["feedback"]["position"]
+                            elif news.data["mode"] is None and has_begun:
+                                return str(news.data["message"]) or "it is not taught any more"
                             else:
-                                has_begun = told.data["mode"] is not None
-                    if now() - heard_s >= SILENT_S:
+                                has_begun = news.data["mode"] is not None
+                    if now() - received_s >= SILENT_S:
                         self._warn(f"nothing comes of it any more, and nothing is recorded; {HOLD}")
                         return f"nothing has come of it for {SILENT_S:g} s"
                     if await self._heed(robot):
@@ -249,8 +249,8 @@ def _poses(count: int) -> str:
 
 
 def _positions(names: list[str], position: list[float | None]) -> Columns:
-    told = zip(names, position, strict=False)
-    cells = [Text(f"{name} {'?' if value is None else f'{value:+.3f}'}") for name, value in told]
+    known = zip(names, position, strict=False)
+    cells = [Text(f"{name} {'?' if value is None else f'{value:+.3f}'}") for name, value in known]
     return Columns(cells, (0, 2))
 
 
@@ -267,11 +267,11 @@ async def _in_control(robot: Robot) -> AsyncIterator[None]:
 @contextmanager
 def _interrupts(act: Callable[[], None]) -> Iterator[None]:
     """Have Ctrl-C, Ctrl-Backslash, and the end of the terminal, end it."""
-    loop, signals = asyncio.get_running_loop(), SIGNALS
-    for number in signals:
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
         loop.add_signal_handler(number, act)
     try:
         yield
     finally:
-        for number in signals:
+        for number in SIGNALS:
             loop.remove_signal_handler(number)
