@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from motiond.formats import Link, RobotModel
 
-    from ...config.collision import CollisionSettings
     from ...config.robot import RobotSettings
     from ...ipc.messages import CollisionSetup
     from ...joints import JointMap
@@ -42,8 +42,17 @@ if TYPE_CHECKING:
 def make_checks(
     settings: RobotSettings, model: RobotModel | None, joint_map: JointMap
 ) -> tuple[PlanCheck, ...]:
-    """Return them; raises PhysicsError where one cannot be had."""
-    return tuple(_checks(settings, model, joint_map))
+    """Return them; raises PhysicsError with why any of them cannot be had."""
+    checks: list[PlanCheck] = []
+    problems: list[str] = []
+    for make in (_effort_checks, _collision_checks):
+        try:
+            checks += make(settings, model, joint_map)
+        except PhysicsError as error:
+            problems += str(error).splitlines()
+    if problems:
+        raise PhysicsError("\n".join(dict.fromkeys(problems)))
+    return tuple(checks)
 
 
 def collision_of(checks: Iterable[PlanCheck]) -> CollisionSetup | None:
@@ -57,20 +66,21 @@ def collision_of(checks: Iterable[PlanCheck]) -> CollisionSetup | None:
     return None
 
 
-def _checks(settings: RobotSettings, model: RobotModel | None, joint_map: JointMap) -> Iterator[PlanCheck]:
-    if settings.effort is not None:
-        where = f"{joint_map.robot}: effort"
-        if model is None or not any(link.mass for link in model.links):
-            problem = "there is no description" if model is None else "no part of the description has a mass"
-            raise PhysicsError(f"{where}: cannot be checked; {problem}; name one with masses, or remove it")
-        load_mujoco(where)
-        world = make_world(_without_meshes(model), joint_map, payload=settings.payload, needs_masses=True)
-        dynamics = Dynamics(PhysicalRobot(world), joint_map)
-        yield EffortCheck(
-            dynamics, settings.effort, [*_of_masses(world, model)], [*_of_effort_limits(model, joint_map)]
-        )
-    if settings.collision is not None:
-        yield _collision_check(settings.collision, model, joint_map)
+def _effort_checks(
+    settings: RobotSettings, model: RobotModel | None, joint_map: JointMap
+) -> Iterator[EffortCheck]:
+    if settings.effort is None:
+        return
+    where = f"{joint_map.robot}: effort"
+    if model is None or not any(link.mass for link in model.links):
+        problem = "there is no description" if model is None else "no part of the description has a mass"
+        raise PhysicsError(f"{where}: cannot be checked; {problem}; name one with masses, or remove it")
+    load_mujoco(where)
+    world = make_world(_without_meshes(model), joint_map, payload=settings.payload, needs_masses=True)
+    dynamics = Dynamics(PhysicalRobot(world), joint_map)
+    yield EffortCheck(
+        dynamics, settings.effort, [*_of_masses(world, model)], [*_of_effort_limits(model, joint_map)]
+    )
 
 
 def _of_masses(world: World, model: RobotModel) -> Iterator[str]:
@@ -90,9 +100,11 @@ def _of_effort_limits(model: RobotModel, joint_map: JointMap) -> Iterator[str]:
         yield f"{problem}; no actuator moves anything without effort; {hint}"
 
 
-def _collision_check(
-    settings: CollisionSettings, model: RobotModel | None, joint_map: JointMap
-) -> CollisionCheck:
+def _collision_checks(
+    settings: RobotSettings, model: RobotModel | None, joint_map: JointMap
+) -> Iterator[CollisionCheck]:
+    if settings.collision is None:
+        return
     where = f"{joint_map.robot}: collision"
     if model is None:
         reason = "there is no description"
@@ -102,18 +114,18 @@ def _collision_check(
         names = listed(unseen, quote="'")
         reason, hint = "how near it comes would be unknown", "see what was said of the description's shapes"
         raise PhysicsError(f"{where}: a shape of {names} is missing; {reason}; {hint}, and put it right")
-    links = {link.name for link in model.links}
-    if twice := [one.name for one in settings.workspace if one.name in links]:
+    walls = walls_of(joint_map.robot, settings.collision.workspace)
+    called = Counter([*(name for name, _ in walls), *{link.name for link in model.links}])
+    if twice := [name for name, times in called.items() if times > 1]:
         names = listed(twice, quote="'")
-        reason, hint = "a link of the description is called so, too", "choose another name"
-        raise PhysicsError(f"{where}: workspace: {names} would be two; {reason}; {hint}")
-    walls = walls_of(joint_map.robot, settings.workspace)
-    clearance = Clearance(make_world(model, joint_map, workspace=walls), joint_map, settings.ignore)
+        reason = "a link, or a wall of what is allowed, is called so, too"
+        raise PhysicsError(f"{where}: workspace: {names} would be two; {reason}; choose another name")
+    clearance = Clearance(make_world(model, joint_map, workspace=walls), joint_map, settings.collision.ignore)
     if not clearance.links:
         reason = "no two links can touch, and there is no workspace"
         raise PhysicsError(f"{where}: nothing can be checked; {reason}; add shapes to links, or remove it")
     begin = np.clip(initial_of(joint_map), joint_map.limits.lower, joint_map.limits.upper)
-    return CollisionCheck(clearance, settings, [name for name, _ in walls], bare_links(model), begin)
+    yield CollisionCheck(clearance, settings.collision, [name for name, _ in walls], bare_links(model), begin)
 
 
 def _without_meshes(model: RobotModel) -> RobotModel:

@@ -179,13 +179,39 @@ def test_links_that_touch_nothing_are_named(tmp_path: Path) -> None:
     assert check.notes[-1] == "links without collision shapes are compared with nothing: c"
 
 
-def test_a_shape_of_the_workspace_has_no_name_of_a_link(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["b", "cell +x"])
+def test_a_shape_of_the_workspace_has_no_name_of_a_link_or_a_wall(name: str, tmp_path: Path) -> None:
     arm = urdf(*[f"<collision>{BOX}</collision>"] * 3)
+    cell = {"name": "cell", "kind": "allowed", "box": [2, 2, 2]}
     with pytest.raises(PhysicsError) as caught:
-        made(tmp_path / "arm.urdf", arm, collision={"workspace": [{"name": "b", "plane": [0, 0, 1]}]})
+        made(tmp_path / "arm.urdf", arm, collision={"workspace": [cell, {"name": name, "plane": [0, 0, 1]}]})
     assert str(caught.value) == (
-        "arm: collision: workspace: 'b' would be two; a link of the description is called so, too; "
-        "choose another name"
+        f"arm: collision: workspace: '{name}' would be two; a link, or a wall of what is allowed, is called "
+        "so, too; choose another name"
+    )
+
+
+def test_all_that_cannot_be_checked_is_reported_at_once(tmp_path: Path) -> None:
+    with pytest.raises(PhysicsError) as caught:
+        made(tmp_path / "arm.urdf", urdf("", "", ""), effort={}, collision={})
+    assert str(caught.value) == (
+        "arm: effort: cannot be checked; no part of the description has a mass; name one with masses, or "
+        "remove it\n"
+        "arm: collision: nothing can be checked; no two links can touch, and there is no workspace; "
+        "add shapes to links, or remove it"
+    )
+
+
+def test_what_no_check_can_have_is_reported_once(tmp_path: Path) -> None:
+    links = "".join(f"<link name='{name}'><inertial><mass>1</mass></inertial></link>" for name in "ab")
+    joints = "".join(
+        f"<joint name='{name}' type='revolute'><parent>a</parent><child>b</child>{TURNS}" for name in "jk"
+    )
+    ring = f"<sdf version='1.9'><model name='r'>{links}{joints}</model></sdf>"
+    with pytest.raises(PhysicsError) as caught:
+        made(tmp_path / "r.sdf", ring, effort={}, collision=ABOVE_A_TABLE)
+    assert str(caught.value) == (
+        "arm: joint 'k' closes a loop; MuJoCo has trees of links here; open it in the description"
     )
 
 
