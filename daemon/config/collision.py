@@ -64,4 +64,7 @@ class CollisionSettings(Section):
         if twice := next((name for name, times in names.items() if times > 1), None):
             reason = "a shape has a name of its own; rename one"
             raise SettingError("workspace", f"'{twice}' stands twice; {reason}")
+        if alone := next((one for one, other in self.ignore if one == other), None):
+            reason = "nothing is compared with itself; name what it may be near"
+            raise SettingError("ignore", f"'{alone}' stands twice in a pair; {reason}")
         return self

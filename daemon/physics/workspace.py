@@ -73,7 +73,8 @@ def _mesh(robot: str, settings: WorkspaceSettings) -> Mesh:
     try:
         mesh = find_mesh(Source(settings.mesh or Path()))
     except BadText as error:
-        raise PhysicsError(f"{subject}: {error}") from error
+        problem = f"{subject}: {error.problem} cannot be read"
+        raise PhysicsError(f"{problem}; {error.reason}; {error.hint}") from error
     if reason := Hulls(robot).refusal(mesh):
         raise PhysicsError(f"{subject}: mesh cannot be read; {reason}")
     return mesh

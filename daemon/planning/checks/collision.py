@@ -226,7 +226,8 @@ class CollisionCheck:
     ) -> PlanFindings:
         more = len(said) - MOST_NAMED
         if more > 0:
-            said = [*said[:MOST_NAMED], f"and {more} more pairs come too near"]
+            others = "1 more pair comes" if more == 1 else f"{more} more pairs come"
+            said = [*said[:MOST_NAMED], f"and {others} too near"]
         about = None if nearest is None else self._about(nearest, rate_hz, path)
         if self._settings.on_violation == "warn":
             return PlanFindings(warnings=tuple(said), about=about)
@@ -285,7 +286,7 @@ def _near_at_first(near: Sequence[tuple[str, str]], margin_m: float) -> str:
 
 
 def _mm(metres: float) -> str:
-    return f"{1e3 * metres:.3g} mm"
+    return f"{1e3 * metres:.3g} mm" if abs(metres) < 1.0 else f"{metres:.3g} m"
 
 
 def _path(positions: Floats, slopes: Floats, interpolation: Interpolation) -> JointPath:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,6 +95,19 @@ def test_pairs_that_depend_on_joints_which_it_leaves_alone_are_looked_at_as_it_b
     assert low.about["distance_m"] < high.about["distance_m"]
 
 
+@pytest.mark.parametrize(("walls", "last"), [(4, "1 more pair comes"), (5, "2 more pairs come")])
+def test_the_three_nearest_are_named_and_the_others_counted(folder: Path, walls: int, last: str) -> None:
+    names = [f"wall{number}" for number in range(walls)]
+    workspace = [{"name": name, "plane": [0, 0, 1], "position": [0, 0, 10]} for name in names]
+    links = ["base", "mast", "jib", "trolley", "hook"]
+    ignore = [*combinations(links, 2), *product(links[:-1], names)]
+    found = entry(library_of(folder, margin_m=1.0, workspace=workspace, ignore=ignore), "lower")
+    lines = found.reason.splitlines()
+    assert len(lines) == 4
+    assert "`collision.margin_m` is 1 m; " in lines[0]
+    assert lines[3] == f"lower: and {last} too near"
+
+
 def test_nothing_is_taken_for_clear_while_a_joint_is_nobody_knows_where(folder: Path) -> None:
     library = library_of(folder)
     plan = entry(library, "swing").plan
@@ -165,7 +179,7 @@ def test_check_reports_poses_as_it_reports_motions(folder: Path) -> None:
         ),
         (
             {"workspace": [{"name": "press", "mesh": "press.stl"}]},
-            "workspace 'press': mesh 'press.stl'; there is no file press.stl; check the path",
+            "workspace 'press': mesh 'press.stl' cannot be read; there is no file press.stl; check the path",
         ),
     ],
 )
@@ -234,6 +248,10 @@ def test_a_mesh_of_the_workspace_counts(folder: Path) -> None:
         (
             "workspace: [{name: a, box: [1, 1, 1]}, {name: a, plane: [0, 0, 1]}]",
             "'a' stands twice; a shape has a name of its own; rename one",
+        ),
+        (
+            "ignore: [[a, b], [b, b]]",
+            "'b' stands twice in a pair; nothing is compared with itself; name what it may be near",
         ),
     ],
 )
