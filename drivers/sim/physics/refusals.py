@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -54,3 +55,7 @@ def _joints_that_do_not_fit(
         if (times := named.count(name)) != 1:
             what = f"actuator '{name}' moves {times} joints of the world"
             yield OptionProblem(where, path, what, "it has to move one", "name one for it")
+    moved = Counter(joint.joint for joint in world.joints)
+    for name in (name for name, times in moved.items() if times > 1):
+        what = f"joint '{name}' of the world is moved by {moved[name]} actuators"
+        yield OptionProblem(where, path, what, "one moves it", "name another joint for the others")
