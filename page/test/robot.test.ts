@@ -1,12 +1,12 @@
 /** What the page keeps of a robot's results. */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { asked, endBrowser, settle, startBrowser } from "./browser";
 
 startBrowser();
 const { Robot, command, connection, notices, notify } = await import("../src/store");
-endBrowser();
+after(endBrowser);
 
 const MOTIONS = { motions: ["wave", "nod"].map((name) => ({ name, ok: true })) };
 
