@@ -62,6 +62,13 @@ LAID_OUT = """new Promise(done => new ResizeObserver((_, observer) => {
     setTimeout(done);
 }).observe(document.body))"""
 """Once all that watches sizes has been told of a new one: a new observer is told last."""
+NOTE = """(() => {{
+    const place = (window.noted ??= []).push(false) - 1;
+    new MutationObserver(() => {{ noted[place] ||= Boolean({}); }})
+        .observe(document, {{subtree: true, childList: true, attributes: true, characterData: true}});
+    return `noted[${{place}}]`;
+}})()"""
+"""What may hold for less than the time between two looks from outside."""
 DRAWN = "(view => view?.robot && view.drawn && !view.dirty)(document.querySelector('canvas')?.view)"
 
 
@@ -83,7 +90,7 @@ class ArmRig(Rig):
         for file in filter(Path.is_file, (EXAMPLE / "motions").iterdir()):
             shutil.copy(file, folder / "motions")
         (folder / "motions/short.seq").unlink()
-        write_seq(folder / "motions/long.seq", sweep(20.0, joints=6, swings=10), JOINTS, 200)
+        write_seq(folder / "motions/long.seq", sweep(50.0, 50.0, joints=6, swings=25), JOINTS, 50)
 
     @property
     def url(self) -> str:
@@ -165,7 +172,7 @@ class ManyRobots(ArmRig):
         # The shoulder moves at 0.3125 rad/s at most in the motion `wave`.
         joints = self.robot["joints"]
         strict = joints | {"shoulder": {"limits": joints["shoulder"]["limits"] | {"velocity": 0.336}}}
-        lease = {"required": True, "ttl_s": 20.0}
+        lease = {"required": True, "ttl_s": 30.0}
         uploads = {"motions": ["motions", self._folder_for_uploads("leased")]}
         self.others = {
             "strict": self.robot
@@ -230,6 +237,11 @@ class Browsed:
                 raise AssertionError(f"{expression}: not in {PATIENCE_S:g} s; the page says:\n{body}")
             await asyncio.sleep(LOOK_AGAIN_S)
         return seen
+
+    async def note(self, expression: str) -> str:
+        """Evaluate at each change of the page from now on, and return what tells whether it has ever held."""
+        noted: str = await self.page.evaluate(NOTE.format(expression))
+        return noted
 
     async def until_state(self, state: str) -> None:
         await self.until(f"document.querySelector('.state')?.dataset.state === '{state}'")

@@ -51,6 +51,7 @@ FASTEST = 2.0
 SPEED = 0.2
 """What the page begins with, of that."""
 WITHIN_S = 0.5
+BEGINS_WITHIN_S = 10.0
 ATTEMPTS = 5
 """A machine that is busy elsewhere may be late; by chance it is never early."""
 PADS = """
@@ -70,6 +71,8 @@ PATIENT = """() => {
 }"""
 """Lets the robot wait for targets of a page that a busy machine holds up; what stops it is the page, then."""
 A_WHILE = "new Promise(done => setTimeout(done, 500))"
+LISTENS = "new Promise(done => setTimeout(done, 200))"
+"""What is shown listens to keys within a tenth of a second, by a timer of the same page."""
 HIDE = """() => {
     Object.defineProperty(document, "hidden", {configurable: true, get: () => true});
     document.dispatchEvent(new Event("visibilitychange"));
@@ -88,7 +91,7 @@ class JogRig(ArmRig):
         del self.robot["driver"]["trace"], self.robot["driver"]["plant"]
         table = {"name": "table", "plane": [0, 0, 1], "position": [0, 0, -0.2]}
         self.others = {
-            "leased": self.robot | {"lease": {"required": True, "ttl_s": 20.0}},
+            "leased": self.robot | {"lease": {"required": True, "ttl_s": 120.0}},
             "over_a_table": self.robot | {"collision": {"workspace": [table]}},
         }
 
@@ -134,9 +137,9 @@ class Watched:
             self.posture = quantities[0].astype(np.float64)
             self._came.set()
 
-    async def until(self, holds: Callable[[float], bool]) -> float:
-        """Wait for a sample whose velocity holds, among those to come; give its time."""
-        seen = len(self.times)
+    async def until(self, holds: Callable[[float], bool], since: int | None = None) -> float:
+        """Wait for a sample whose velocity holds, among those to come or after so many; give its time."""
+        seen = len(self.times) if since is None else since
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 for place in range(seen, len(self.times)):
@@ -154,9 +157,9 @@ class Watched:
         await self.until(lambda now: abs(now - velocity) < 0.02 * FASTEST)
 
     async def rested_at(self, rig: JogRig) -> float:
-        """Wait until the robot is idle, and give when its setpoints moved last."""
-        await rig.until_sees("state", lambda seen: seen["state"] == "idle")
+        """Wait until what moves is idle, and give when its setpoints moved last."""
         await self.until(lambda now: now == 0.0)
+        await rig.until_sees("state", lambda seen: seen["state"] == "idle")
         return self.times[max(place for place, now in enumerate(self.velocities) if now != 0.0)]
 
 
@@ -174,7 +177,14 @@ async def watching(rig: JogRig) -> AsyncIterator[Watched]:
 
 async def switch_on(page: Page) -> None:
     await page.evaluate(PATIENT)
+    await show_pads(page)
+
+
+async def show_pads(page: Page) -> None:
+    """Switch jogging on, and wait for all that it shows: what comes later moves the pads."""
     await page.check(SWITCH)
+    await page.wait_for_selector(".way")
+    await page.evaluate(LISTENS)
 
 
 async def rests_well(rig: JogRig, watched: Watched) -> None:
@@ -185,10 +195,9 @@ async def rests_well(rig: JogRig, watched: Watched) -> None:
 
 
 async def hold(page: Page, where: str = ON) -> None:
-    """Press the mouse on something, and hold it."""
-    box = await page.locator(where).bounding_box()
-    assert box is not None
-    await page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    """Press the mouse on something, once the page knows that the robot rests, and hold it."""
+    await page.wait_for_selector(".state.idle")
+    await page.hover(where)
     await page.mouse.down()
 
 
@@ -224,9 +233,9 @@ async def test_a_joint_moves_while_it_is_held_and_rests_once_it_is_released(rig:
             await rests_well(rig, watched)
             await page.mouse.up()
         with part("the lever moves it as fast as it is pulled"):
+            await hold(page, LEVER)
             box = await page.locator(LEVER).bounding_box()
             assert box is not None
-            await hold(page, LEVER)
             await page.mouse.move(box["x"] + box["width"] / 4, box["y"])
             await watched.until_moves(-0.2 * FASTEST)
             await page.mouse.move(box["x"] - 50, box["y"] - 50)
@@ -243,9 +252,7 @@ async def test_keys_move_a_joint_while_they_are_held_and_poses_are_gone_to(rig: 
         with part("keys move the chosen joint while they are held, and a pad that has the focus"):
             await page.click(".pads .name:has-text('shoulder')")
             await page.keyboard.press("ArrowDown")
-            assert await page.inner_text(".pads .chosen .name") == (
-                await page.inner_text(".pads li:nth-child(3) .name")
-            )
+            await page.wait_for_selector(".pads li:nth-child(3).chosen")
             for key in ("ArrowRight", " ", "Enter"):
                 if key != "ArrowRight":
                     await page.focus(ON)
@@ -260,7 +267,7 @@ async def test_keys_move_a_joint_while_they_are_held_and_poses_are_gone_to(rig: 
             await desk.until_rests_at({"elbow": 0.4})
         with part("the switch falls back when the view is left"):
             await page.click("a[href='#/arm/jog']")
-            assert not await page.is_checked(SWITCH)
+            await page.wait_for_selector(f"{SWITCH}:not(:checked)")
 
 
 async def test_what_is_in_the_way_is_named_while_it_holds_the_robot(rig: JogRig) -> None:
@@ -289,14 +296,18 @@ async def test_a_number_sends_a_joint_there_while_the_robot_rests(rig: JogRig) -
         page = desk.page
         await switch_on(page)
 
-        async def type_in(position: str) -> None:
+        async def type_in(position: str) -> int:
+            """Type a number and Enter, and give how many samples had come before."""
             await page.fill(FIELD, position)
+            before = len(watched.times)
             await page.press(FIELD, "Enter")
+            return before
 
         with part("it goes there, and the field keeps the focus meanwhile"):
-            await type_in("0.25")
-            await watched.until(lambda now: now > 0.0)
-            await desk.until(f"document.querySelector({FIELD!r}).readOnly")
+            was_read_only = await desk.note(f"document.querySelector({FIELD!r})?.readOnly")
+            before = await type_in("0.25")
+            await watched.until(lambda now: now > 0.0, before)
+            await desk.until(was_read_only)
             await page.keyboard.press("Enter")
             await watched.rested_at(rig)
             await desk.until(f"document.activeElement === document.querySelector({FIELD!r})")
@@ -306,8 +317,8 @@ async def test_a_number_sends_a_joint_there_while_the_robot_rests(rig: JogRig) -
         with part("in degrees, where those are shown"):
             await desk.until(f"!document.querySelector({FIELD!r}).readOnly")
             await page.click(".jog button:text('rad')")
-            await type_in("-9")
-            await watched.until(lambda now: now < 0.0)
+            before = await type_in("-9")
+            await watched.until(lambda now: now < 0.0, before)
             await watched.rested_at(rig)
             assert watched.posture[ELBOW] == pytest.approx(np.deg2rad(-9), abs=1e-6)
             gone = await rig.last_result()
@@ -325,8 +336,8 @@ async def test_a_number_sends_a_joint_there_while_the_robot_rests(rig: JogRig) -
             assert (stopped["motion"], before["goal_id"]) == ("long", gone["goal_id"])
         with part("at a limit it is there"):
             await desk.until(f"!document.querySelector({FIELD!r}).readOnly")
-            await type_in(str(await page.get_attribute(FIELD, "max")))
-            await watched.until(lambda now: now > 0.0)
+            before = await type_in(str(await page.get_attribute(FIELD, "max")))
+            await watched.until(lambda now: now > 0.0, before)
             await watched.rested_at(rig)
             assert watched.posture[ELBOW] == pytest.approx(3.0, abs=1e-6)
 
@@ -448,23 +459,28 @@ async def test_a_finger_jogs_and_lets_go_where_it_leaves_the_pad(rig: JogRig) ->
     ):
         page = tablet.page
         await switch_on(page)
-        box = await page.locator(ON).bounding_box()
-        assert box is not None
         cdp = await page.context.new_cdp_session(page)
-        at = {"x": box["x"] + 20, "y": box["y"] + 20}
 
         async def touch(kind: str, **place: float) -> None:
             points = [place] if place else []
             await cdp.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
-        with part("a finger that is lifted stops it"):
+        async def touch_pad() -> dict[str, float]:
+            """Touch a pad where it is once the robot rests, and give that place when it moves."""
+            await tablet.until_state("idle")
+            box = await page.locator(ON).bounding_box()
+            assert box is not None
+            at = {"x": box["x"] + 20, "y": box["y"] + 20}
             await touch("touchStart", **at)
             await watched.until_moves()
+            return at
+
+        with part("a finger that is lifted stops it"):
+            await touch_pad()
             await touch("touchEnd")
             await rests_well(rig, watched)
         with part("what comes and goes above it, which moves it away from the finger, does not stop it"):
-            await touch("touchStart", **at)
-            await watched.until_moves()
+            await touch_pad()
             await page.evaluate("document.querySelector('.pads').style.marginTop = '200px'")
             await page.evaluate(A_WHILE)
             assert (await rig.see("state"))["state"] == "following"
@@ -472,14 +488,12 @@ async def test_a_finger_jogs_and_lets_go_where_it_leaves_the_pad(rig: JogRig) ->
             await touch("touchEnd")
             await rests_well(rig, watched)
         with part("a finger that slides off stops it, though it is still on the glass"):
-            await touch("touchStart", **at)
-            await watched.until_moves()
+            at = await touch_pad()
             await touch("touchMove", x=at["x"], y=at["y"] + 200)
             await rests_well(rig, watched)
             await touch("touchEnd")
         with part("a touch that the system takes away stops it"):
-            await touch("touchStart", **at)
-            await watched.until_moves()
+            await touch_pad()
             await touch("touchCancel")
             await rests_well(rig, watched)
 
@@ -596,9 +610,13 @@ async def test_the_robot_rests_within_half_a_second_when_the_browser_goes_while_
             watching(rig) as watched,
         ):
             await browsed.until_state("idle")
-            await browsed.page.check(SWITCH)
+            await show_pads(browsed.page)
             await hold(browsed.page)
-            await watched.until_moves()
+            try:
+                async with asyncio.timeout(BEGINS_WITHIN_S):
+                    await watched.until_moves()
+            except TimeoutError:
+                continue  # a page that is held up sends its targets too late
             await go(browsed, network)
             gone_s = time.monotonic()
             took.append(await watched.rested_at(rig) - gone_s)
@@ -609,7 +627,7 @@ async def test_the_robot_rests_within_half_a_second_when_the_browser_goes_while_
                 await comes_back(rig, browsed, network, result)
         if -1.0 < took[-1] <= WITHIN_S:  # and not long before
             return
-    raise AssertionError(f"it moved for {took} s after the browser was gone")
+    raise AssertionError(f"in {ATTEMPTS} attempts it moved for {took} s after the browser was gone")
 
 
 async def comes_back(rig: JogRig, browsed: Browsed, network: Network, result: dict[str, Any]) -> None:
