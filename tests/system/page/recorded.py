@@ -109,7 +109,7 @@ class StandIn:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.refusals: dict[str, str] = {}
         self.unlisted = 0
-        self._is_asked = asyncio.Event()
+        self._is_asked, self._seen = asyncio.Event(), 0
         self._sockets: list[WebSocketRoute] = []
 
     async def stand_before(self, page: Page) -> None:
@@ -118,11 +118,15 @@ class StandIn:
         await page.route("**/api/robots/*/recordings/**", self._serve)
 
     async def until_asked(self, *asked: tuple[str, dict[str, Any]]) -> None:
-        """Wait until these are what was asked for last."""
+        """Wait until these are asked for in a row, after what was waited for before."""
         async with asyncio.timeout(PATIENCE_S):
-            while self.asked[-len(asked) :] != [*asked]:
+            while self.asked[self._seen : self._seen + len(asked)] != [*asked]:
+                if self._seen + len(asked) < len(self.asked):
+                    self._seen += 1
+                    continue
                 self._is_asked.clear()
                 await self._is_asked.wait()
+        self._seen += len(asked)
 
     def report(self, **recording: Any) -> None:
         """Report whether the arm is recorded."""

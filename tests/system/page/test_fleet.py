@@ -108,7 +108,7 @@ async def test_robots_of_two_daemons_are_watched_played_and_stopped(
             await page.click("button[aria-label='Play long']")
             await browsed.until_state("playing")
             await page.click(".views a[href$=joints]")
-            moves = "parseFloat(document.querySelector('.joints tbody tr').cells[1].innerText) > 0.15"
+            moves = "parseFloat(document.querySelector('.joints tbody tr')?.cells[1].innerText) > 0.15"
             await browsed.until(moves)  # telemetry comes of the robot that is looked at
             assert await page.locator("button:text('Preview')").count() == 0
             assert await page.locator("img.thumbnail").count() == 0

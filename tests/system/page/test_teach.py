@@ -6,9 +6,11 @@ import asyncio
 import re
 from typing import TYPE_CHECKING
 
+import aiohttp
 import numpy as np
 import pytest
 
+from motiond.daemon.http.live.frames import HEAD
 from tests.daemon.programs import running
 from tests.system.page.browser import (
     JOINTS,
@@ -21,10 +23,12 @@ from tests.system.page.browser import (
     seconds_of,
 )
 from tests.system.page.test_page import BEYOND, COVERED, CUT_OFF, SMALL
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
     from playwright.async_api import Page
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -48,7 +52,7 @@ class TeachRig(ArmRig):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.robot |= {"fault_requests": True, "idle_rate_hz": 100.0}
-        lease = {"required": True, "ttl_s": 20.0}
+        lease = {"required": True, "ttl_s": 60.0}
         self.others = {
             "leased": self.robot | {"lease": lease} | self._folders("leased"),
             "bare": {**self.robot},
@@ -63,11 +67,25 @@ class TeachRig(ArmRig):
         return {"motions": ["motions", uploads], "recording": {"folder": f"recordings {robot}"}}
 
     async def hand(self, for_s: float = 1.0, **joints: float) -> None:
-        """Let a hand move joints of the arm, and wait until it has."""
+        """Let a hand move joints of the arm."""
         for joint, to in joints.items():
             answer = await self.ask("fault", fault="hand", joint=joint, to=to, for_s=for_s)
             assert answer["status"] == "ok", answer
-        await asyncio.sleep(for_s + 0.2)
+
+    async def moved(self, **joints: float) -> None:
+        """Let a hand move joints of the arm, and wait until telemetry has them there."""
+        await self.hand(**joints)
+        places = [JOINTS.index(name) for name in joints]
+        async with (
+            asyncio.timeout(PATIENCE_S),
+            aiohttp.ClientSession() as session,
+            session.ws_connect(f"{self.url}api/ws") as socket,
+        ):
+            async for message in socket:
+                if message.type is aiohttp.WSMsgType.BINARY and HEAD.unpack_from(message.data)[1] == 0:
+                    feedback = np.frombuffer(message.data, "<f4", offset=HEAD.size).reshape(6, -1)[3]
+                    if np.abs(feedback[places] - [*joints.values()]).max() < 1e-4:
+                        return
 
 
 @pytest.fixture
@@ -100,11 +118,11 @@ async def test_a_movement_by_hand_becomes_a_motion_that_is_played(rig: TeachRig)
         with part("it is moved by hand, and poses are kept"):
             await begin(page)
             await desk.until_state("teaching")
-            await rig.hand(elbow=0.5, shoulder=0.2)
+            await rig.moved(elbow=0.5, shoulder=0.2)
             await page.fill("[aria-label='Name of the pose']", "reach")
             await page.keyboard.press("Enter")
             await desk.until("document.querySelector('.teach .poses')?.innerText === 'reach'")
-            await rig.hand(elbow=0.1)
+            await rig.moved(elbow=0.1)
             await page.click(".teach button:text('Keep pose')")
             await desk.until("document.querySelectorAll('.teach .poses li').length === 2")
             assert await page.is_visible("button.stop")
@@ -118,8 +136,8 @@ async def test_a_movement_by_hand_becomes_a_motion_that_is_played(rig: TeachRig)
             await handle.focus()
             for _ in range(3):
                 await page.keyboard.press("PageUp")
-            assert await page.inner_text(".trail figcaption span") != "0:00.0"
-            assert await page.evaluate("document.querySelectorAll('.trail polyline').length") == 6
+            await desk.until("document.querySelector('.trail figcaption span').innerText !== '0:00.0'")
+            await desk.until("document.querySelectorAll('.trail polyline').length === 6")
         with part("a page that has not seen it has it from its recording"):
             await page.reload()
             await desk.until("document.querySelectorAll('.trail polyline').length === 6")
@@ -143,27 +161,37 @@ async def test_a_movement_by_hand_becomes_a_motion_that_is_played(rig: TeachRig)
             await desk.until_says("shown: SUCCESSFUL")
 
 
+def place_of(posture: dict[str, float]) -> NDArray[np.float64]:
+    """Return where the last link of the arm is: (3,), in m."""
+    poses = MODEL.forward_kinematics([posture.get(name, 0.0) for name in JOINTS])
+    place: NDArray[np.float64] = poses[MODEL.links[-1].name][:3, 3]
+    return place
+
+
+def is_at(posture: dict[str, float]) -> str:
+    """Return what tells whether the way that is drawn ends where the last link is."""
+    place = place_of(posture).tolist()
+    return f"{TAUGHT}.way.at(-1)?.every((value, axis) => Math.abs(value - {place}[axis]) < 1e-3)"
+
+
 async def test_the_way_of_the_last_link_and_each_kept_pose_are_drawn_while_it_is_moved(rig: TeachRig) -> None:
     async with running(rig), on_the_page(rig, "#/arm/teach", in_3d=True) as desk:
         await begin(desk.page)
         await desk.until_state("teaching")
-        before = await desk.page.evaluate(f"{TAUGHT}.way.at(-1)")
-        await rig.hand(elbow=0.5, shoulder=0.2)
+        with part("the way leads from where the link was to where it is, over what lies between"):
+            await desk.until(is_at({}))
+            for posture in ({"shoulder": 0.1, "elbow": 0.4}, {"shoulder": 0.2, "elbow": 0.1}):
+                await rig.moved(**posture)
+                await desk.until(is_at(posture))
+            way = np.array(await desk.page.evaluate(f"{TAUGHT}.way"))
+            assert way[0] == pytest.approx(place_of({}), abs=1e-3)
+            assert np.linalg.norm(way - place_of({"shoulder": 0.1, "elbow": 0.4}), axis=1).min() < 1e-3
         await desk.page.click(".teach button:text('Keep pose')")
         await desk.until(f"{TAUGHT}.stills.length === 2")
-        with part("the way leads from where the link was to where it is, over what lies between"):
-            way = np.array(await desk.page.evaluate(f"{TAUGHT}.way"))
-            places = [
-                MODEL.forward_kinematics([moved.get(name, 0.0) for name in JOINTS])[MODEL.links[-1].name]
-                for moved in ({}, {"shoulder": 0.2, "elbow": 0.5})
-            ]
-            assert way[0] == pytest.approx(before, abs=1e-4)
-            assert way[[0, -1]] == pytest.approx(np.array(places)[:, :3, 3], abs=1e-3)
-            assert np.linalg.norm(np.diff(way, axis=0), axis=1).max() < 0.1
         with part("it is gone where nobody teaches"):
             await desk.page.click(END)
             await desk.until_state("idle")
-            assert len(await desk.page.evaluate(f"{TAUGHT}.way")) >= len(way)
+            await desk.until(f"{TAUGHT}.way.length >= {len(way)}")
             await desk.page.click(".views a:text('Joints')")
             await desk.until(f"{TAUGHT}.way.length + {TAUGHT}.stills.length === 0")
 
@@ -174,7 +202,7 @@ async def test_poses_become_a_motion(rig: TeachRig) -> None:
         await begin(page)
         await phone.until_state("teaching")
         for elbow in (0.4, 0.0):
-            await rig.hand(elbow=elbow)
+            await rig.moved(elbow=elbow)
             await page.click(".teach button:text('Keep pose')")
         await phone.until_says("2 poses")
         await page.click(".bottom button:text('End, and hold')")
@@ -184,7 +212,7 @@ async def test_poses_become_a_motion(rig: TeachRig) -> None:
         await page.click(SAVE)
         await phone.until_says("steps is saved")
         for width in (412, 320):
-            await page.set_viewport_size({"width": width, "height": 800})
+            await phone.resize(width, 800)
             for view in (BEYOND, CUT_OFF, COVERED, SMALL):
                 assert await page.evaluate(view) == []
             table = "document.querySelector('.made .scroll-x')"
@@ -203,7 +231,7 @@ async def test_what_ends_it_is_told(rig: TeachRig) -> None:
             await desk.until_state("teaching")
             await rig.hand(for_s=0.2, elbow=2.5)
             await desk.until_state("idle")
-            await desk.until(f"{HELD}.includes(\"Joint 'elbow' \")")
+            await desk.until(f"{HELD}?.includes(\"Joint 'elbow' \")")
             await desk.until("document.querySelector('.notice.grave')?.innerText.includes('elbow')")
         with part("a stop"):
             await begin(desk.page)
@@ -237,7 +265,7 @@ async def test_who_holds_an_arm_of_which_nothing_is_known_is_told_to_go_on(rig: 
                 "arm: teaching was cut off, as the daemon has been restarted; go on holding it"
             )
             await desk.until("!document.body.innerText.includes('Nothing is known of the arm')")
-            assert "Teach by hand" in await desk.page.inner_text(".teach")
+            await desk.until("document.querySelector('.teach')?.innerText.includes('Teach by hand')")
 
 
 async def test_where_nothing_can_be_saved_that_is_said_before_it_is_moved(rig: TeachRig) -> None:
@@ -269,7 +297,7 @@ async def test_one_person_teaches_and_another_who_takes_control_ends_it(rig: Tea
             await one.until_says("You are in control")
             await other.until_state("teaching")
             await other.until_says("is in control")
-            assert await other.page.is_disabled(END)
+            await other.page.wait_for_selector(".teach button.end:disabled")
             assert await other.page.is_enabled("button.stop")
             await other.page.click("button:text('Take control')")
             for page in (one, other):
