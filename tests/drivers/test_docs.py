@@ -21,6 +21,14 @@ def test_what_pages_mention_is_there(name: str) -> None:
     assert last in import_module(module).__all__
 
 
+@pytest.mark.parametrize("maker", ["dynamixel", "feetech"])
+def test_the_page_of_a_maker_lists_every_model_and_no_other(maker: str) -> None:
+    page = (DOCS / f"{maker}.md").read_text()
+    rows = [line for line in page.split("## Models")[1].splitlines() if line.startswith("|")]
+    named = {word.strip("`,") for row in rows for word in row.split() if word.startswith("`")}
+    assert named == set(import_module(f"motiond.drivers.{maker}").models_by_name())
+
+
 # The options of a composite are parts, explained by an example on a page of their own.
 @pytest.mark.parametrize("driver", sorted(OWN.keys() - {"composite"}))
 def test_the_page_has_a_row_for_each_option_and_no_other(driver: str) -> None:

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.ipc import messages
-from motiond.daemon.ipc.ring import COLUMN, slices
-from motiond.daemon.ipc.states import STATES, State
+from motiond.daemon.ipc.states import State
 from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.drivers.dynamixel.driver import DynamixelDriver
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
@@ -167,12 +166,6 @@ class Guided(Bench):
         self.channel.send(messages.Stop())
         self.step_until(lambda: self.state() is State.IDLE, most=400)
         self.step(100)
-
-    def records(self) -> dict[str, np.ndarray[Any, Any]]:
-        rows = self.reader.take()
-        vectors = {name: rows[:, part] for name, part in slices(2).items()}
-        states = np.array([STATES[int(one)] for one in rows[:, COLUMN["state"]]])
-        return vectors | {"state": states, "torque": rows[:, COLUMN["torque"]]}
 
 
 def check_records(records: dict[str, np.ndarray[Any, Any]], mode: str) -> None:

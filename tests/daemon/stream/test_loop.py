@@ -141,6 +141,13 @@ class Bench:
     def notices_of(self, kind: type[Any]) -> list[Any]:
         return [notice for notice in self.notices if isinstance(notice, kind)]
 
+    def records(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Return what the ring has since the last call, by name."""
+        rows = self.reader.take()
+        vectors = {name: rows[:, part] for name, part in ring.slices(2).items()}
+        states = np.array([STATES[int(one)] for one in rows[:, COLUMN["state"]]])
+        return vectors | {"state": states, "torque": rows[:, COLUMN["torque"]]}
+
     def ends(self) -> list[messages.Ended]:
         return [ended for changed in self.notices_of(messages.Changed) for ended in changed.ended]
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from motiond.daemon.ipc import messages
-from motiond.daemon.ipc.ring import COLUMN, slices
-from motiond.daemon.ipc.states import STATES, State
+from motiond.daemon.ipc.ring import COLUMN
+from motiond.daemon.ipc.states import State
 from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.drivers.base import (
     ActuatorCommand,
@@ -169,13 +169,6 @@ class Taught(Bench):
 
     def events(self) -> list[tuple[str, str]]:
         return [(one.kind, one.message) for one in self.notices_of(messages.Happened)]
-
-    def records(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return what the ring has since the last call, by name."""
-        rows = self.reader.take()
-        vectors = {name: rows[:, part] for name, part in slices(2).items()}
-        states = np.array([STATES[int(one)] for one in rows[:, COLUMN["state"]]])
-        return vectors | {"state": states, "torque": rows[:, COLUMN["torque"]]}
 
 
 @pytest.fixture

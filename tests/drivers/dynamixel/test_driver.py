@@ -6,7 +6,6 @@ import errno
 import os
 from collections import deque
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -474,10 +473,3 @@ def test_tables_agree_with_what_the_feedback_block_needs() -> None:
         assert offsets == [2, 6, 18, 20]
         assert model.table["goal_position"].address - model.table["profile_velocity"].address == 4
     assert models_by_name()["PH54-200-S500"].rad_per_tick == pytest.approx(2 * np.pi / 1003846)
-
-
-def test_the_page_lists_every_model_and_no_other() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "dynamixel.md").read_text(encoding="utf-8")
-    rows = [line for line in page.split("## Models")[1].splitlines() if line.startswith("|")]
-    named = {word.strip("`,") for row in rows for word in row.split() if word.startswith("`")}
-    assert named == set(models_by_name())

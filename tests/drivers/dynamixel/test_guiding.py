@@ -12,6 +12,7 @@ import pytest
 from motiond.drivers.base import DriverConfigError, DriverError, LifetimeExpired
 from tests.drivers.dynamixel.bench import XM430, Bench, servo
 from tests.drivers.errors import message_of
+from tests.drivers.serial_bus.bench import deaf_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -277,12 +278,6 @@ def test_a_servo_that_fails_on_the_way_back_does_not_take_the_others_along(bench
     with suppress(DriverError):
         bench.driver.halt()
     assert modes(bench)[0][1] == 1
-
-
-def deaf_to(one: EmulatedServo, register: str) -> None:
-    """Let a servo lose each write of a register."""
-    write, lost = one.write, one.table[register].address
-    vars(one)["write"] = lambda address, data: None if address == lost else write(address, data)
 
 
 def test_a_servo_that_does_not_take_its_goal_has_no_torque_as_it_would_lunge(bench: Bench) -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import random
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from tests.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from motiond.drivers.feetech.emulator.servo import EmulatedServo
 
@@ -806,10 +806,3 @@ def test_plans_its_rate_from_what_the_bus_carries() -> None:
         DriverConfigError, match=r"^driver feetech: a tick rate of 1000 Hz is too fast; .*/dev/ttyACM0"
     ):
         driver.set_period(0.001)
-
-
-def test_the_page_lists_every_model_and_no_other() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "feetech.md").read_text(encoding="utf-8")
-    rows = [line for line in page.split("## Models")[1].splitlines() if line.startswith("|")]
-    named = {word.strip("`,") for row in rows for word in row.split() if word.startswith("`")}
-    assert named == set(models_by_name())

@@ -32,6 +32,12 @@ SomeServo = TypeVar("SomeServo", bound=Numbered)
 NAMES = ("base", "shoulder", "elbow")
 
 
+def deaf_to(one: Any, register: str) -> None:
+    """Let a servo lose each write of a register."""
+    write, lost = one.write, one.table[register].address
+    vars(one)["write"] = lambda address, data: None if address == lost else write(address, data)
+
+
 class SerialBench(Generic[SomeServo]):
     """One bus for each list of servos, and a driver for all of them.
 

@@ -12,6 +12,7 @@ from motiond.drivers.base import DriverError
 from tests.drivers.dynamixel import bench as dynamixel
 from tests.drivers.errors import message_of
 from tests.drivers.feetech import bench as feetech
+from tests.drivers.serial_bus.bench import deaf_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,11 +65,6 @@ def _note(one: Any, write: Callable[[int, bytes], Any], log: list[str], address:
         if address <= item.address and item.end <= address + len(data)
     ]
     return write(address, data)
-
-
-def deaf_to(one: Any, register: str) -> None:
-    write, lost = one.write, one.table[register].address
-    vars(one)["write"] = lambda address, data: None if address == lost else write(address, data)
 
 
 def test_opening_writes_nothing_to_those_that_hold_and_no_torque_to_the_other(bench: Any) -> None:
