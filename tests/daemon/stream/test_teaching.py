@@ -314,7 +314,10 @@ REFUSED: list[tuple[Callable[[Taught], None], str, str]] = [
     (
         unable,
         "gravity",
-        "Arm: cannot carry the robot's weight; its actuators take no efforts for that; teach with torque off",
+        (
+            "driver: cannot carry the robot's weight; "
+            "its actuators take no efforts for that; teach with torque off"
+        ),
     ),
 ]
 
