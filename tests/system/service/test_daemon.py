@@ -18,6 +18,7 @@ from motiond.daemon.service.systemd import notify
 from tests.daemon.asking import ask
 from tests.daemon.programs import all_of, background
 from tests.daemon.rig import Rig
+from tests.ports import free_port
 from tests.waiting import PATIENCE_S, eventually, lines_until
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PORT = 10_201
 BEGUN_S = 0.5
 """Processor time after which a reader has loaded what it needs, and reads."""
 
@@ -41,7 +41,7 @@ def systemd(tmp_path: Path) -> Iterator[socket.socket]:
 @pytest.fixture
 def rig(tmp_path: Path) -> Rig:
     rig = Rig(tmp_path)
-    rig.daemon = {"mqtt": {"broker": "embedded", "listen": f"127.0.0.1:{PORT}"}}
+    rig.daemon = {"mqtt": {"broker": "embedded", "listen": f"127.0.0.1:{free_port()}"}}
     return rig
 
 
@@ -67,7 +67,7 @@ def playing(rig: Rig, daemon: subprocess.Popen[str]) -> None:
         return "not there"
 
     eventually("the robot is idle", state, lambda seen: seen == "idle")
-    asyncio.run(ask(settings, "arm", "play", {"motion": "long"}))
+    asyncio.run(ask(settings, "arm", "play", {"motion": "long"}, PATIENCE_S))
 
 
 def test_signals_to_all_its_processes_stop_a_motion_softly_and_leave_the_time_to_park(
