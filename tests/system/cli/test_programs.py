@@ -11,7 +11,6 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -136,20 +135,29 @@ def test_a_follow_ends_softly_once_its_terminal_is_closed(tmp_path: Path) -> Non
         lines_until(process.stderr, "other: online")
         daemon = Daemon(rig.config)
         asyncio.run(daemon.until("idle"))
-        master, slave = pty.openpty()
-        with started(
-            (MOTIOND, "follow", "arm", "--leader", "other", "-c", daemon.config),
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env={**os.environ, "TERM": "xterm-256color", "PYTHONUTF8": "1"},
-            preexec_fn=take_terminal,
-        ) as follow:
-            os.close(slave)
-            output_until(master, lambda shown: "goes with other" in shown, "how far behind it is")
-            os.close(master)
-            follow.wait(PATIENCE_S)
+        shown = STALLED
+        while STALLED in shown:
+            shown = shown_until_closed(daemon, "follow", "arm", "--leader", "other")
         asyncio.run(daemon.until("idle"))
+
+
+def shown_until_closed(daemon: Daemon, *words: str) -> str:
+    """Close the terminal of a program once its robot follows; return what was shown by then."""
+    master, slave = pty.openpty()
+    with started(
+        (MOTIOND, *words, "-c", daemon.config),
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200", "PYTHONUTF8": "1"},
+        preexec_fn=take_terminal,
+    ) as program:
+        os.close(slave)
+        texts = ("goes with other", STALLED)
+        shown = output_until(master, lambda shown: any(text in shown for text in texts), f"any of {texts}")
+        os.close(master)
+        program.wait(PATIENCE_S)
+    return shown
 
 
 PROGRAM = """
@@ -192,8 +200,11 @@ def killed(daemon: Daemon, program: tuple[object, ...]) -> tuple[str, str]:
     """Kill a program while its robot follows; return the code and the message of the robot's result."""
     before = newest(daemon)
     with started(program) as follow:
-        while newest(daemon) == before and asyncio.run(daemon.status())["state"] != "following":
-            time.sleep(0.02)
+        eventually(
+            "it follows, or has ended",
+            lambda: (asyncio.run(daemon.status())["state"], newest(daemon), follow.poll()),
+            lambda seen: seen[0] == "following" or seen[1] != before or seen[2] is not None,
+        )
         follow.kill()
         follow.wait(PATIENCE_S)
     asyncio.run(daemon.until("idle"))
@@ -203,7 +214,7 @@ def killed(daemon: Daemon, program: tuple[object, ...]) -> tuple[str, str]:
 
 
 def newest(daemon: Daemon) -> tuple[str, str, str]:
-    results = asyncio.run(ask(daemon.mqtt, "arm", "history"))["results"]
+    results = asyncio.run(ask(daemon.mqtt, "arm", "history", timeout_s=PATIENCE_S))["results"]
     result = max(results, key=lambda result: result["ended_utc"], default=None)
     return (result["goal_id"], result["code"], result["message"]) if result else ("", "", "")
 
