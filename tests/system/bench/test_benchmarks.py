@@ -34,7 +34,9 @@ run(replace(CONTEST, names=("motiond", "motiond again"), make_sides=(make_ours, 
 def test_the_benchmark_of_feetech_servos_runs_with_the_driver_in_place_of_the_sdk() -> None:
     """The SDK is not among what tests install."""
     command = [sys.executable, "-c", BOTH_OURS]
-    run = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=120, check=False)
+    run = subprocess.run(
+        command, cwd=CHECKOUT, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert run.returncode == 0, run.stderr
     named = {line.split("  ")[0] for line in run.stdout.splitlines()}
     assert {"motiond", "motiond again", "ratio, all ticks"} <= named

@@ -13,7 +13,7 @@ import orjson
 from typer.testing import CliRunner
 
 from motiond.daemon.cli.actuators import app
-from tests.waiting import lines_until, started
+from tests.waiting import PATIENCE_S, lines_until, started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def emulated(kind: str, *options: str) -> Iterator[str]:
             yield lines_until(process.stdout, "/dev/")[0]
         finally:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(20) == 0
+            assert process.wait(PATIENCE_S) == 0
 
 
 def test_scans_and_restarts_emulated_servos(monkeypatch: pytest.MonkeyPatch) -> None:

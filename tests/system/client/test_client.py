@@ -33,7 +33,7 @@ import signal, sys, motiond.client
 signal.signal(signal.SIGINT, signal.default_int_handler)
 with motiond.client.sync.connect(config=sys.argv[1]) as daemon:
     print("connected", file=sys.stderr, flush=True)
-    daemon.robot("arm").play("long")
+    daemon.robot("arm").play("long", loop="forever")
 """
 """It heeds Ctrl-C also below a shell that ignores it, as one does for what it runs in the background."""
 

@@ -29,7 +29,7 @@ from tests.daemon.programs import background, motiond
 from tests.daemon.rig import Rig
 from tests.ports import free_port
 from tests.system.mqtt.test_roles import with_access_list
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,10 +50,11 @@ def test_beside_a_daemon_that_plays_it_tells_of_its_broker_and_disturbs_nothing(
     config = rig.config
     with background("run", "-c", config):
         eventually("the robot is idle", lambda: answer(config)["state"], lambda state: state == "idle")
-        asyncio.run(ask(load_mqtt_settings(config), "arm", "play", {"motion": "long", "speed": 0.1}))
+        long = {"motion": "long", "speed": 0.1}
+        asyncio.run(ask(load_mqtt_settings(config), "arm", "play", long, PATIENCE_S))
         before = eventually("it plays", lambda: answer(config), lambda told: told["state"] == "playing")
         done = motiond("doctor", "-c", config, "--seconds", "0.2", "--json")
-        after = answer(config)
+        after = eventually("it answers", lambda: answer(config), lambda told: "goal_id" in told)
         assert (after["state"], after["goal_id"]) == ("playing", before["goal_id"])
         eventually("it plays on", lambda: answer(config), lambda told: told.get("time", 0.0) > before["time"])
     report = Report.model_validate(orjson.loads(done.stdout))

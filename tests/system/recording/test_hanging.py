@@ -10,6 +10,7 @@ import pytest
 
 from motiond.daemon.recording import Recording, RecordingFiles, RecordingFolder
 from tests.daemon.rig import Rig, ask, refused
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +53,7 @@ async def test_a_disk_that_hangs_holds_up_nobody(
 def _ended(name: str) -> None:
     for thread in threading.enumerate():
         if thread.name == name:
-            thread.join(30.0)
+            thread.join(PATIENCE_S)
             assert not thread.is_alive()
 
 

@@ -211,6 +211,10 @@ def test_who_else_is_in_control_is_named(motiond_robot):
     motiond_robot.request("lease/release", lease=lease)
     assert motiond_robot.play("wave").code == "SUCCESSFUL"
 
+def elbow_is_at(robot, place):
+    reference = robot.messages("telemetry")[-1]["reference"]["position"]
+    return reference[1] == pytest.approx(place, abs=1e-7) or None
+
 @pytest.mark.motiond(config="controlled.yaml")
 def test_it_follows_targets_in_control(motiond_robot):
     with motiond_robot.follow(["elbow"], timeout_s=10.0) as follow:
@@ -222,7 +226,7 @@ def test_it_follows_targets_in_control(motiond_robot):
         with pytest.raises(RequestRefused) as caught, motiond_robot.follow():
             pass
         assert caught.value.code == "BUSY"
-        time.sleep(0.5)
+        motiond_robot.wait(lambda: elbow_is_at(motiond_robot, 0.49), 60.0, "it is not there")
     assert motiond_robot.result.code == "SUCCESSFUL"
     positions = motiond_robot.trace().setpoints.of("elbow").position
     assert positions[-1] == pytest.approx(0.49, abs=1e-6)
