@@ -5,7 +5,6 @@ import time
 from dataclasses import asdict
 from importlib import import_module
 from math import inf, pi, sin, tau
-from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 import typer
@@ -278,16 +277,17 @@ def _model_of(name: str, known: "Mapping[str, M]") -> M:
 
 
 def _until_a_signal(seconds: float | None, move: "Callable[[float], None] | None" = None) -> None:
-    """Wait for a signal, or so long; meanwhile call `move` with the time since the beginning, in s."""
-    ended = Event()
+    """Wait for a signal, or so long; meanwhile call `move` with the time since the beginning, in s.
+
+    It is looked for again and again: a signal may be received by another thread, as where it came while the
+    process was suspended, and then ends no wait of this one.
+    """
+    received: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
-    if move is None:
-        ended.wait(seconds)
-        return
-    begun_s = time.monotonic()
-    while not ended.wait(HAND_STEP_S):
-        now_s = time.monotonic() - begun_s
-        if seconds is not None and now_s >= seconds:
-            return
-        move(now_s)
+        signal.signal(number, lambda number, _: received.append(number))
+    begun_s = now_s = time.monotonic()
+    while not received and (seconds is None or now_s - begun_s < seconds):
+        if move is not None:
+            move(now_s - begun_s)
+        time.sleep(HAND_STEP_S)
+        now_s = time.monotonic()

@@ -24,9 +24,15 @@ PROGRAM = "from motiond.daemon.cli.actuators import app; app()"
 
 
 @contextmanager
-def emulated(kind: str, *options: str) -> Iterator[str]:
+def emulating(kind: str, *options: str) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-c", PROGRAM, "emulate", kind, "--pty", *options]
     with started(command, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+
+
+@contextmanager
+def emulated(kind: str, *options: str) -> Iterator[str]:
+    with emulating(kind, *options) as process:
         try:
             yield lines_until(process.stdout, "/dev/")[0]
         finally:
@@ -78,6 +84,14 @@ def test_scans_numbers_and_restarts_emulated_feetech_servos(monkeypatch: pytest.
         ("feetech", 3, "STS3215"),
         ("feetech", 6, "STS3215"),
     ]
+
+
+def test_an_emulator_ends_by_a_signal_that_came_while_it_was_suspended() -> None:
+    with emulating("dynamixel") as process:
+        lines_until(process.stdout, "/dev/")
+        for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGCONT):
+            process.send_signal(number)
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_says_that_no_servo_answers() -> None:
