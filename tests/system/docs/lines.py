@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from tests.system.docs.shell import Ran, Shell
 
 TRIES = 5
-TOO_BUSY = ("DEADLINE_MISSED", "no target came for", "not seen playing", "no robot plays")
+TOO_BUSY = (
+    *("DEADLINE_MISSED", "no target came for", "nothing was measured for"),
+    *("not seen playing", "no robot plays"),
+)
 LOOKS = "motiond scan"
 """Begins a command that changes nothing, and may miss a servo whose emulator does not answer in time."""
 ENDED_BEFORE = 127  # what bash says of one that was waited for

@@ -109,6 +109,14 @@ def patient(text: str) -> str:
     return yaml.safe_dump(settings, sort_keys=False)
 
 
+def patient_demo(text: str) -> str:
+    """Return the example with patience, line by line as it was: pages show lines of it, and edit them."""
+    for key, value in PATIENT.items():
+        text, count = re.subn(rf"^( +)# {key}: \w+", rf"\1{key}: {value}", text, flags=re.MULTILINE)
+        assert count == 1, key
+    return text.replace("driver: {type: sim} ", "driver: {type: sim, command_lifetime_s: null} ")
+
+
 class Shell:
     """A bash, in a folder that has all that a checkout has beside what lines write into it.
 
@@ -136,8 +144,9 @@ class Shell:
         ask.write_text(ASK.replace("REAL", shutil.which("mosquitto_pub") or ""))
         ask.chmod(0o755)
         (self._home / ".curlrc").write_text(CURL)
-        self._hosts = folder / "hosts"
+        self._hosts, self._demo = folder / "hosts", folder / "demo.yaml"
         self._hosts.write_text(HOSTS)
+        self._demo.write_text(patient_demo((CHECKOUT / "config" / "demo.yaml").read_text()))
 
     @staticmethod
     def _lay_environment(folder: Path) -> None:
@@ -152,7 +161,7 @@ class Shell:
         self._codes, write = os.pipe()
         command = ["unshare", *_as_whom(), *NAMESPACES, sys.executable, "-I", str(APART)]
         self._bash = subprocess.Popen(
-            [*command, str(CHECKOUT), str(self._hosts), "bash", "--norc"],
+            [*command, *map(str, (CHECKOUT, self._hosts, self._demo)), "bash", "--norc"],
             stdin=subprocess.PIPE,
             cwd=self._here,
             env=self._environment(),
