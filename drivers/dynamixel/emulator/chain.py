@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...serial_bus.emulator import RETURN_DELAY_UNIT_S, EmulatedBus, Reply
+from ...serial_bus.emulator import RETURN_DELAY_UNIT_S, EmulatedBus, Reply, together
 from ..protocol import (
     BROADCAST_ID,
     HEADER,
@@ -24,7 +24,7 @@ from ..protocol import (
 from .servo import EmulatedServo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 @dataclass(slots=True)
@@ -34,7 +34,10 @@ class EmulatedChain(EmulatedBus[EmulatedServo]):
     _now_s: float = field(default=0.0, init=False)
 
     def answer(self, received: bytearray) -> Iterator[Reply]:
-        """Take packets out of what was received, and yield a reply for each that is answered."""
+        """Take packets out of what was received, and yield a reply for each that is answered.
+
+        Servos with one id answer at once, which damages what they say, unless it is the same.
+        """
         while (packet := take_packet(received)) is not None:
             self._now_s = self.now()
             for servo in self.servos:
@@ -46,11 +49,9 @@ class EmulatedChain(EmulatedBus[EmulatedServo]):
     def _answer(self, packet: Packet) -> Reply | None:
         match packet.instruction:
             case Instruction.PING:
-                asked = self.servos if packet.servo_id == BROADCAST_ID else self._meant([packet.servo_id])
-                return _one_by_one((servo, _introduction(servo)) for servo in self._there(asked))
+                return self._one_by_one(self._ids(packet), _introduction)
             case Instruction.SYNC_READ:
-                asked = self._meant(packet.parameters[4:])
-                return _one_by_one((servo, _read(servo, packet.parameters)) for servo in self._there(asked))
+                return self._one_by_one(packet.parameters[4:], lambda one: _read(one, packet.parameters))
             case Instruction.FAST_SYNC_READ:
                 return self._answer_jointly(packet.parameters)
             case Instruction.SYNC_WRITE:
@@ -58,65 +59,63 @@ class EmulatedChain(EmulatedBus[EmulatedServo]):
                 return None
         return self._instruct(packet)
 
-    def _meant(self, ids: Iterable[int]) -> list[EmulatedServo | None]:
-        """Return the servos with these ids, and None for each unknown id."""
-        by_id = {servo.servo_id: servo for servo in self.servos}
-        return [by_id.get(servo_id) for servo_id in ids]
+    def _ids(self, packet: Packet) -> Sequence[int]:
+        """Return the ids that a packet is for."""
+        is_for_all = packet.servo_id == BROADCAST_ID
+        return sorted({one.servo_id for one in self.servos}) if is_for_all else [packet.servo_id]
 
-    def _there(self, asked: Iterable[EmulatedServo | None]) -> Iterator[EmulatedServo]:
-        for servo in asked:
-            if servo is not None and servo.attends(self._now_s):
-                yield servo
+    def _there(self, servo_id: int) -> list[EmulatedServo]:
+        """Return the servos with an id that attend; several where they share it."""
+        return [one for one in self.servos if one.servo_id == servo_id and one.attends(self._now_s)]
+
+    def _one_by_one(self, ids: Iterable[int], data_of: Callable[[EmulatedServo], bytes]) -> Reply:
+        """Return the answers of servos, one after the other."""
+        frame, delay_s = b"", 0.0
+        for servos in filter(None, map(self._there, ids)):
+            frame += together(encode_status(one.servo_id, one.error_byte, data_of(one)) for one in servos)
+            delay_s += _delay_s(servos[0])
+        return Reply(frame, delay_s)
 
     def _instruct(self, packet: Packet) -> Reply | None:
-        """Carry out an instruction to one servo or all; one answers if its status return level says so."""
-        if packet.servo_id == BROADCAST_ID:
-            for servo in self._there(self.servos):
-                _obey(servo, packet)
+        """Carry out an instruction to one id or all; an id answers if its status return level says so."""
+        servos = [one for servo_id in self._ids(packet) for one in self._there(servo_id)]
+        frames = [frame for one in servos if (frame := _carry_out(one, packet))]
+        if packet.servo_id == BROADCAST_ID or not frames:
             return None
-        for servo in self._there(self._meant([packet.servo_id])):
-            if packet.instruction == Instruction.READ:
-                data, refusal, least_level = _read(servo, packet.parameters), None, 1
-            else:
-                data, refusal, least_level = b"", _obey(servo, packet), 2
-            if servo.get("status_return_level") >= least_level:
-                frame = encode_status(servo.servo_id, servo.error_byte | (refusal or 0), data)
-                return Reply(frame, _delay_s(servo))
-        return None
+        return Reply(together(frames), _delay_s(servos[0]))
 
     def _sync_write(self, parameters: bytes) -> None:
         address, length = _span(parameters)
-        entries = [parameters[at : at + 1 + length] for at in range(4, len(parameters), 1 + length)]
-        asked = self._meant(entry[0] for entry in entries)
-        for servo, entry in zip(asked, entries, strict=True):
-            if servo is not None and servo.attends(self._now_s):
-                servo.write(address, entry[1:])
+        for at in range(4, len(parameters), 1 + length):
+            for servo in self._there(parameters[at]):
+                servo.write(address, parameters[at + 1 : at + 1 + length])
 
     def _answer_jointly(self, parameters: bytes) -> Reply:
         """Return one packet to which each servo adds its part after the one before it."""
-        asked, (_, length) = self._meant(parameters[4:]), _span(parameters)
-        size = fast_answer_length(len(asked), length) - len(HEADER) - 3
+        ids, (_, length) = parameters[4:], _span(parameters)
+        size = fast_answer_length(len(ids), length) - len(HEADER) - 3
         frame = HEADER + bytes([BROADCAST_ID]) + size.to_bytes(2, "little") + bytes([Instruction.STATUS])
         crc, delay_s = crc16(frame), 0.0
-        for number, servo in enumerate(asked):
-            if servo is None or not servo.attends(self._now_s):
+        for number, servos in enumerate(map(self._there, ids)):
+            if not servos:
                 return Reply(frame if number else b"", delay_s)
-            delay_s = delay_s or _delay_s(servo)
-            part = bytes([servo.error_byte, servo.servo_id]) + _read(servo, parameters)
+            delay_s = delay_s or _delay_s(servos[0])
+            parts = [bytes([one.error_byte, one.servo_id]) + _read(one, parameters) for one in servos]
+            part = together(part + crc16(part, crc).to_bytes(2, "little") for part in parts)
             crc = crc16(part, crc)
-            sealed = crc.to_bytes(2, "little")
-            crc = crc16(sealed, crc)
-            frame += part + sealed
+            frame += part
         return Reply(frame, delay_s)
 
 
-def _one_by_one(answers: Iterable[tuple[EmulatedServo, bytes]]) -> Reply:
-    """Return the answers of servos, one after the other."""
-    frames, delay_s = [], 0.0
-    for servo, data in answers:
-        frames.append(encode_status(servo.servo_id, servo.error_byte, data))
-        delay_s += _delay_s(servo)
-    return Reply(b"".join(frames), delay_s)
+def _carry_out(servo: EmulatedServo, packet: Packet) -> bytes:
+    """Carry out an instruction, and return what the servo answers; nothing where it does not."""
+    if packet.instruction == Instruction.READ:
+        data, refusal, least_level = _read(servo, packet.parameters), None, 1
+    else:
+        data, refusal, least_level = b"", _obey(servo, packet), 2
+    if servo.get("status_return_level") < least_level:
+        return b""
+    return encode_status(servo.servo_id, servo.error_byte | (refusal or 0), data)
 
 
 def _introduction(servo: EmulatedServo) -> bytes:

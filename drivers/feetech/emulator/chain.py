@@ -6,12 +6,10 @@ The chain answers the instructions that the driver sends, by the time at which t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import reduce
 from itertools import groupby
-from operator import and_
 from typing import TYPE_CHECKING
 
-from ...serial_bus.emulator import RETURN_DELAY_UNIT_S, EmulatedBus, Reply
+from ...serial_bus.emulator import RETURN_DELAY_UNIT_S, EmulatedBus, Reply, together
 from ..protocol import BROADCAST_ID, Instruction, encode_status, take_packet
 from .servo import EmulatedServo
 
@@ -40,7 +38,7 @@ class EmulatedChain(EmulatedBus[EmulatedServo]):
             self._now_s = self.now()
             for _, answers in groupby(self._answers(packet), lambda answer: answer[0].servo_id):
                 servos, data = zip(*answers, strict=True)
-                frame = _together(map(_status, servos, data))
+                frame = together(map(_status, servos, data))
                 yield Reply(frame, servos[0].get("return_delay") * RETURN_DELAY_UNIT_S)
 
     def _answers(self, packet: Packet) -> Iterator[tuple[EmulatedServo, bytes]]:
@@ -85,11 +83,6 @@ class EmulatedChain(EmulatedBus[EmulatedServo]):
 
 def _status(servo: EmulatedServo, data: bytes) -> bytes:
     return encode_status(servo.servo_id, servo.error_byte, data)
-
-
-def _together(frames: Iterable[bytes]) -> bytes:
-    """Return what is on a line that each of its ends pulls low."""
-    return reduce(lambda one, other: bytes(map(and_, one, other)), frames)
 
 
 def _obey(servo: EmulatedServo, packet: Packet) -> bytes | None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 SomeServo = TypeVar("SomeServo")
 RETURN_DELAY_UNIT_S = 2e-6
@@ -55,6 +57,11 @@ class EmulatedBus(ABC, Generic[SomeServo]):
                 yield Reply(self.faults.popleft()(reply.frame), reply.delay_s)
             else:
                 yield reply
+
+
+def together(frames: Iterable[bytes]) -> bytes:
+    """Return what is on a line that each of those who answer at once pulls low."""
+    return reduce(lambda one, other: bytes(map(and_, one, other)), frames)
 
 
 def _invert_a_bit(frame: bytes) -> bytes:

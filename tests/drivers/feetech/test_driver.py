@@ -77,21 +77,6 @@ def test_errors_name_all_actuators_that_they_are_about() -> None:
         assert caught.value.actuators == ["base", "shoulder"]
 
 
-def test_says_that_several_servos_may_have_an_id() -> None:
-    with Bench([servo(1), servo(2)]) as bench:
-        bench.chains[0].servos += [servo(1, "SCS0009"), servo(2, ticks=2900)]
-        path = bench.ports[0].path
-        assert message_of(DriverError, bench.driver.open) == (
-            f"driver feetech: no sound answer from base ({path} servo 1), as where several servos have one id"
-            "; 1 of 2 answered; check cables, power, ids and the baud rate; `motiond scan` finds servos"
-        )
-        del bench.chains[0].servos[2]
-        assert message_of(DriverError, bench.driver.open) == (
-            f"{bench.where(1)}: no sound answer (3 tries); 1 of 2 answered; "
-            "check its cable, and that no other servo has id 2"
-        )
-
-
 def test_locks_lasting_settings_that_are_not_locked_and_says_so() -> None:
     with Bench([servo(1), servo(2, lock=0)]) as bench:
         bench.driver.open()

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.drivers.base import DriverConfigError, DriverError
+from tests.drivers.dynamixel import bench as dynamixel
+from tests.drivers.errors import message_of
+from tests.drivers.feetech import bench as feetech
 from tests.drivers.serial_bus.test_errors import MAKERS
 
 if TYPE_CHECKING:
@@ -33,6 +36,21 @@ def test_the_port_that_takes_longest_bounds_the_rate(maker: str, buses: tuple[Se
 @pytest.mark.parametrize("maker", MAKERS)
 def test_what_is_not_open_is_not_verified(maker: str) -> None:
     bench = bench_of(maker, [1])
-    with pytest.raises(DriverError) as caught:
-        bench.driver.verify()
-    assert str(caught.value) == f"{bench.driver.family.where}: is not open; open it first"
+    assert message_of(DriverError, bench.driver.verify) == f"{bench.driver.where}: is not open; open it first"
+
+
+@pytest.mark.parametrize(("maker", "other"), [(dynamixel, "XL430-W250"), (feetech, "SCS0009")])
+def test_says_that_several_servos_may_have_an_id(maker: Any, other: str) -> None:
+    with maker.Bench([maker.servo(1), maker.servo(2)]) as bench:
+        bench.chains[0].servos += [maker.servo(1, other), maker.servo(2, ticks=2900)]
+        path = bench.ports[0].path
+        assert message_of(DriverError, bench.driver.open) == (
+            f"{bench.driver.where}: no sound answer from base ({path} servo 1), "
+            "as where several servos have one id; 1 of 2 answered; "
+            "check cables, power, ids and the baud rate; `motiond scan` finds servos"
+        )
+        del bench.chains[0].servos[2]
+        assert message_of(DriverError, bench.driver.open) == (
+            f"{bench.where(1)}: no sound answer (3 tries); 1 of 2 answered; "
+            "check its cable, and that no other servo has id 2"
+        )
