@@ -98,6 +98,8 @@ class FaultSchedule:
 
 
 FULL_TURN = 2 * np.pi
+LATCHING: tuple[type[Fault], ...] = (MStop, PowerCycle, TorqueDrop, Reset, Overload, WatchdogTrip)
+"""Faults that leave something behind when they are over."""
 
 
 class FaultInjector:
@@ -118,18 +120,16 @@ class FaultInjector:
         }
         self.schedule = FaultSchedule()
         self.effects = FaultEffects(len(actuators))
-        self._was_stopped, self._has_restarted = np.zeros((2, len(actuators)), bool)
-        self._was_reset, self._has_dropped, self.tripped = np.zeros((3, len(actuators)), bool)
-        self._is_overloaded = np.zeros(len(actuators), bool)
-        self._latches = {Reset: self._was_reset, TorqueDrop: self._has_dropped, WatchdogTrip: self.tripped}
+        self._latched = {kind: np.zeros(len(actuators), bool) for kind in LATCHING}
+        self.tripped = self._latched[WatchdogTrip]
         self._note_kinds()
 
     def _note_kinds(self) -> None:
         effects = self.effects
         self.disturbs_wire = effects.disturbs_wire
         self.heating = bool(effects.heating_c_per_s.any())
-        self.without = effects.stopped | effects.unpowered | self._was_stopped | self._has_restarted
-        self.without |= self._was_reset | self._has_dropped | self._is_overloaded
+        without = [latch for kind, latch in self._latched.items() if kind is not WatchdogTrip]
+        self.without: Booleans = np.any(without, axis=0)
         self.limp, self.deaf = bool(self.without.any()), bool(self.tripped.any())
         self.active = self.disturbs_wire or self.heating or self.limp or self.deaf or effects.cut
 
@@ -146,30 +146,26 @@ class FaultInjector:
         before = self.effects
         self.effects = self._sum_up()
         encoder.turn(FULL_TURN * before.turns * (before.unpowered & ~self.effects.unpowered))
+        place = place_of(self._where, fault, self._actuators)
         if begins:
-            self._latch(plant, fault, place_of(self._where, fault, self._actuators))
-        self._was_stopped |= self.effects.stopped
-        self._has_restarted |= self.effects.unpowered
+            self._latch(plant, fault, place)
         self.apply(plant)
         if begins:
-            self._move(plant, fault)
+            self._move(plant, fault, place)
         return fault if begins else None
 
     def _latch(self, plant: Plant, fault: Fault, place: slice) -> None:
         """Note what of a fault outlasts it, and count it."""
         kind = type(fault)
-        if kind is Overload:
-            self._is_overloaded[place] = True
-        if (latch := self._latches.get(kind)) is not None:
+        if (latch := self._latched.get(kind)) is not None:
             latch[place] = True
             if latch is self.tripped:
                 plant.stop(latch)
         if (counts := self._counted.get(kind)) is not None:
             counts[place] += 1
 
-    def _move(self, plant: Plant, fault: Fault) -> None:
+    def _move(self, plant: Plant, fault: Fault, place: slice) -> None:
         """Move the joints that a fault puts elsewhere, if it does."""
-        place = place_of(self._where, fault, self._actuators)
         if isinstance(fault, Displaced):
             by = np.zeros(len(self._actuators))
             by[place] = fault.by
@@ -194,19 +190,19 @@ class FaultInjector:
         Raises DriverError if an m-stop is still pressed, power still missing or an error not cleared; then
         nothing changes.
         """
-        if (self.effects.stopped | self.effects.unpowered | self._is_overloaded).any():
+        if (self.effects.stopped | self.effects.unpowered | self._latched[Overload]).any():
             raise self._error()
-        self._was_stopped[:] = self._has_restarted[:] = False
-        for latch in self._latches.values():
+        for latch in self._latched.values():
             latch.fill(False)
         self.apply(plant)
 
     def clear(self, cleared: Booleans, *, restarts: bool) -> None:
         """Let errors of some actuators (actuators,) go; they have no torque until they are enabled again."""
         cleared = cleared & ~(self.effects.stopped | self.effects.unpowered)
-        latch = self._was_reset if restarts else self._has_dropped
-        latch |= cleared if restarts else cleared & self._is_overloaded
-        self._is_overloaded &= ~cleared
+        overloaded = self._latched[Overload]
+        latch = self._latched[Reset if restarts else TorqueDrop]
+        latch |= cleared if restarts else cleared & overloaded
+        overloaded &= ~cleared
         self._note_kinds()
 
     @property
@@ -220,7 +216,7 @@ class FaultInjector:
 
     def _error(self) -> DriverError:
         """Return the error that names the actuators that do not follow, of which there are some, and why."""
-        effects, no_torque = self.effects, "there is no torque"
+        effects, latched, no_torque = self.effects, self._latched, "there is no torque"
         reasons = (
             (
                 effects.unpowered,
@@ -230,27 +226,27 @@ class FaultInjector:
             ),
             (effects.stopped, "m-stop is pressed", no_torque, "release it, then reset and enable the robot"),
             (
-                self._has_restarted,
+                latched[PowerCycle],
                 "power was lost",
                 no_torque,
                 "check that the position is right, then reset and enable the robot",
             ),
             (
-                self._is_overloaded,
+                latched[Overload],
                 "reports overload",
                 "it has switched its torque off",
                 "remove the cause, then `motiond clear ROBOT SERVO`",
             ),
-            (self._was_stopped, "m-stop was pressed", no_torque, "reset and enable the robot"),
-            (self._was_reset, "has restarted", no_torque, "check its power, then reset and enable the robot"),
+            (latched[MStop], "m-stop was pressed", no_torque, "reset and enable the robot"),
+            (latched[Reset], "has restarted", no_torque, "check its power, then reset and enable the robot"),
             (
-                self._has_dropped,
+                latched[TorqueDrop],
                 "its torque is off",
                 "it dropped by itself",
                 "find out why, then reset and enable the robot",
             ),
             (
-                self.tripped,
+                latched[WatchdogTrip],
                 "its bus watchdog has tripped",
                 "it stopped, and ignores setpoints",
                 "look for what kept them from it, then reset and enable the robot",
