@@ -56,65 +56,35 @@ def init(
 
     It looks for hardware and files and moves nothing.
     """
-    from motiond.formats import FormatError, Problem
-
-    from . import actuators as hardware
     from . import questions as about
     from .document import document
+    from .robot import Wanted, find_robot
 
     target, questions = folder / NAME, about.Questions(yes=yes)
-    if not folder.is_dir():
-        raise typer.BadParameter(f"{folder} is no folder; make it first", param_hint="DIR")
-    if target.exists() and not force and (yes or not typer.confirm(f"{target} exists already; replace it?")):
-        hint = "name another folder, or --force it; docs/init.md says how to add a robot"
-        raise FormatError([Problem(str(target), 0, "exists already", "it would be replaced", hint)])
+    _refuse_place(folder, target, forced=force, asks=not yes)
     files = about.look_into(folder)
-    described = about.describe(questions, files, "none" if joints else model)
-    name = about.ask_name(questions, described.name, robot) if described else ""
     pairs = {joint: label for joint, _, label in (text.partition("=") for text in actuator or ())}
-    options: dict[str, Any] = {}
-    assigned: dict[str, hardware.Actuator] = {}
-    are_guessed = False
-    if described and described.is_config:
-        wanted, moving = driver or ("dynamixel" if port else None), described.joints
-        options["driver"] = hardware.configured_driver(questions, wanted, str(described.model), moving, pairs)
-    else:
-        found, asked = hardware.find(questions, driver, port or (), baud)
-        hardware.refuse_none(found, driver, port or (), baud)
-        if not (described or joints or pairs):
-            described = about.offer_so101(questions, hardware.so101_servos(found, hardware.SO101))
-        name = name or about.ask_name(questions, described.name if described else "robot", robot)
-        kind = hardware.choose_driver(questions, found, asked, len(described.joints) if described else 1)
-        named, given = hardware.joint_names(found, kind), joints or ",".join(pairs) or None
-        moving = described.joints if described else about.ask_joints(questions, files, named, model, given)
-        assigned, are_guessed = hardware.assign(questions, kind, found, pairs, moving)
-        options |= {"model": described.model} if described else {}
-        further = described.driver if described and assigned else {}
-        options["driver"] = {**hardware.driver_options(kind, assigned), **further}
+    wanted = Wanted(robot, model, joints, driver, port or (), baud, pairs)
+    found = find_robot(questions, files, wanted)
+    described = found.description
+    options: dict[str, Any] = {"model": described.model} if described and not described.is_config else {}
+    options["driver"] = found.driver
     options["motions"] = about.ask_motions(questions, files, described, motions)
     options |= about.ask_map(questions, files) if options["motions"] else {}
     options["approach"] = about.approach(described.units if described else frozenset({"rad"}))
-    if described:
-        options["joints"] = {joint: {"actuator": "none"} for joint in described.followers if assigned}
-        options["joints"] |= {
-            joint: {"limits": dict(described.limits), **described.joint_options.get(joint, {})}
-            for joint in moving
-            if described.limits
-        }
-    else:
-        options["joints"] = about.ask_limits(questions, moving)
+    options["joints"] = found.joint_options() if described else about.ask_limits(questions, found.joints)
     url = about.ask_broker(questions, broker)
-    if are_guessed:
+    if found.are_actuators_guessed:
         typer.echo("which actuator moves which joint was taken by their order; the file says how to check it")
     text = document(
-        name,
+        found.name,
         options,
         url,
         questions.ask("address of its page, or none", "127.0.0.1:8080", str, "--http", http),
-        are_actuators_guessed=are_guessed,
+        are_actuators_guessed=found.are_actuators_guessed,
         reductions=described.reductions if described else {},
         resource_paths=described.resource_paths if described else [],
-        joints=moving,
+        joints=found.joints,
         continuous=described.continuous if described else [],
     )
     _write(target, text, described.example if described else None)
@@ -122,6 +92,18 @@ def init(
     code = check(config=target)
     typer.echo(f"next: {shlex.quote(own_name())} run -c {shlex.quote(str(target))}")
     return code
+
+
+def _refuse_place(folder: Path, target: Path, *, forced: bool, asks: bool) -> None:
+    """Refuse a folder that is not there, and a file that is, unless it may be replaced."""
+    from motiond.formats import FormatError, Problem
+
+    if not folder.is_dir():
+        raise typer.BadParameter(f"{folder} is no folder; make it first", param_hint="DIR")
+    if not target.exists() or forced or (asks and typer.confirm(f"{target} exists already; replace it?")):
+        return
+    hint = "name another folder, or --force it; docs/init.md says how to add a robot"
+    raise FormatError([Problem(str(target), 0, "exists already", "it would be replaced", hint)])
 
 
 def _write(target: Path, text: str, example: str | None) -> None:
