@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     )
     from ..joints import TwistMap
     from .control import Control
-    from .reservation import Reservation
     from .robot import Robot
 
 START = "send follow/start first"
@@ -46,11 +45,9 @@ WANTED = {"position": "positions", "velocity": "velocities", "twist": "twist"}
 class FollowRequests:
     """The requests to let one robot follow targets."""
 
-    def __init__(
-        self, robot: Robot, control: Control, reservation: Reservation, robots: Mapping[str, Robot]
-    ) -> None:
+    def __init__(self, robot: Robot, control: Control, robots: Mapping[str, Robot]) -> None:
         self._robot, self._session = robot, robot.session
-        self._control, self._reservation = control, reservation
+        self._control = control
         self._way = TargetWay(robot.stream.send_target)
         self._robots, self._mirror = robots, Mirror(robot, self._put)
         self.mirror = self._mirror.run
@@ -63,10 +60,9 @@ class FollowRequests:
         if session.stopped != stopped:
             reason = "stopped before it followed"
             raise RequestError("CANCELED", robot.name, reason, hint="start it again")
-        self._reservation.refuse("follow/start")  # which may have been made meanwhile
         if self._control.lease is not None:
             self._control.lease.admit(f"{robot.name}/follow/start", request.lease)
-        session.refuse_to_begin(problem)
+        session.gate.refuse_to_begin(problem)
         leader = leader_of(robot, self._robots, request)
         joints = leader.match.joints if leader else request.joints
         goal = robot.planner.follow_goal(request, joints, asked_by)

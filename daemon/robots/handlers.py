@@ -118,12 +118,12 @@ class RequestHandlers:
         self._gamepad = gamepad
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
         self.recorded = RecordedMotions(robot.name, robot.recorder.folder, robot.library)
-        teaching = self._teaching = TeachingRequests(robot, self.uploads, control, reservation)
+        teaching = self._teaching = TeachingRequests(robot, self.uploads, control)
         self.teach_start, self.teach_pose = teaching.start, teaching.pose
         self.teach_stop, self.teach_save = teaching.stop, teaching.save
         self._planning = RequestPlanning(robot.name)
         self._sequences = Sequences(robot.name, robot.settings, robot.library, self._whole_motion)
-        following = self.following = FollowRequests(robot, control, reservation, robots)
+        following = self.following = FollowRequests(robot, control, robots)
         self.follow_target = self.follow_chunk = following.target
         self.follow_keep_alive, self.follow_stop = following.keep_alive, following.stop
         self._of_goals: dict[str, GoalHandler] = {
@@ -155,12 +155,12 @@ class RequestHandlers:
         stopped, came_s = self._session.stopped, asyncio.get_running_loop().time()
         await self._robot.limits.checked()
         entry = await self.recorded.entry_of(request.motion, request.source, came_s + READ_WITHIN_S)
-        self._refuse_overtaken("play", stopped)
+        self._refuse_overtaken(stopped)
         playback = self._robot.planner.playback_for(request, entry)
         goal = new_goal(playback, request, asked_by=asked_by)
         await self._lay_out(goal, request, came_s + READ_WITHIN_S)
         blended = await self._blended(goal, came_s + READ_WITHIN_S) if goal.blend_s else None
-        self._refuse_overtaken("play", stopped)
+        self._refuse_overtaken(stopped)
         return await self._begin(goal, request, came_s, blended)
 
     async def _lay_out(
@@ -216,15 +216,14 @@ class RequestHandlers:
         key = "blend", before.goal_id, goal.own.plan, _passes_of(goal.request), speeds, others
         return await self._planning.planned(key, f"the blend into {goal.motion}", call, until_s)
 
-    def _refuse_overtaken(self, verb: str, stopped: int) -> None:
-        """Refuse what a stop or a reservation has overtaken while files were read, or rows planned.
+    def _refuse_overtaken(self, stopped: int) -> None:
+        """Refuse what a stop has overtaken while files were read, or rows planned.
 
         - `stopped`: the session's, when the request came
         """
         if self._session.stopped != stopped:
             problem = "stopped before the motion began"
             raise RequestError("CANCELED", self._robot.name, problem, hint="play it again")
-        self._reservation.refuse(verb)
 
     async def _whole_motion(self, motion: str, until_s: float) -> Playback:
         """Return a motion as it is planned, maybe a recording; raises RequestError."""
@@ -236,7 +235,7 @@ class RequestHandlers:
         stopped, came_s = self._session.stopped, asyncio.get_running_loop().time()
         await self._robot.limits.checked()
         planned = await self._sequences.planned(request, came_s + READ_WITHIN_S)
-        self._refuse_overtaken("sequence", stopped)
+        self._refuse_overtaken(stopped)
         whole = PlayRequest(
             motion=planned.plan.motion, loop=request.repeat, seam="approach", transaction=request.transaction
         )
@@ -244,7 +243,7 @@ class RequestHandlers:
         goal = new_goal(playback, whole, asked_by=asked_by)
         goal.notes = planned.warnings
         await self._lay_out(goal, request, came_s + READ_WITHIN_S)
-        self._refuse_overtaken("sequence", stopped)
+        self._refuse_overtaken(stopped)
         return await self._begin(goal, request, came_s)
 
     async def goto(self, request: GotoRequest, asked_by: str | None = None) -> GoalAnswer:
@@ -263,7 +262,7 @@ class RequestHandlers:
         blended: PlannedBlend | None = None,
     ) -> GoalAnswer:
         session, what = self._session, f"{goal.motion} cannot be played"
-        session.refuse_to_begin(what)
+        session.gate.refuse_to_begin(what)
         begin: Callable[[Goal, str], Pending] = session.begin_instead
         if goal.is_additive or (request.on_busy == "beside" and session.goals):
             goal.is_beside, begin = True, session.begin_beside
@@ -284,26 +283,26 @@ class RequestHandlers:
     async def enable(self, request: Request) -> TorqueAnswer:
         """Switch torque on, holding where the joints are."""
         problem = "torque cannot be switched on"
-        self._session.refuse_unless_able(problem)
+        self._session.gate.refuse_unless_able(problem)
         await self._robot.obeyed(self._session.enable(request.expires_at), "torque on")
         if not self._session.is_on:  # a driver that cannot has left it in `fault`
-            self._session.refuse_unless_able(problem)
+            self._session.gate.refuse_unless_able(problem)
         return self._torque()
 
     async def disable(self, _request: Request) -> TorqueAnswer:
         """Switch torque off, while nothing plays; what does not answer may hold, so that is no success."""
         session, problem = self._session, "torque cannot be switched off"
-        session.refuse_while_taught(problem)
+        session.gate.refuse_while_taught(problem)
         if session.goals:
             goal = session.goals[0]
             reason = "it follows targets" if isinstance(goal, FollowGoal) else f"{goal.motion} plays"
             ids = {"goal_id": goal.goal_id}
             raise RequestError("BUSY", self._robot.name, problem, reason, "stop it first", **ids)
         if session.is_on and (session.latched or session.state in HALTED):
-            session.refuse_unless_able(problem)
+            session.gate.refuse_unless_able(problem)
         await self._robot.obeyed(session.disable(), "torque off")
         if session.is_on and session.state in HALTED:
-            session.refuse_unless_able(problem)
+            session.gate.refuse_unless_able(problem)
         if session.state is State.OFFLINE:
             reason = f"the robot is offline and its actuators may hold; {session.message}"
             raise RequestError("OFFLINE", self._robot.name, problem, reason, "use the robot's own switch")
@@ -365,6 +364,7 @@ class RequestHandlers:
     async def resume(self, request: ResumeRequest) -> ProgressAnswer:
         """Go on along the path; on the way of a seek, once it is there."""
         goal = self._playing("resume", request.goal_id)
+        self._session.gate.refuse_to_begin(f"{goal.motion} cannot be resumed", start=goal.group_start)
         await self._robot.obeyed(self._session.resume(goal, request.expires_at), "the end of the pause")
         return self._progress(goal, request.goal_id)
 
@@ -399,6 +399,7 @@ class RequestHandlers:
         """Come to rest, go to the place, and on from there unless the motion was paused."""
         goal = self._playing("seek in", request.goal_id)
         self._refuse_added(goal, "it stays on its path", "stop it, and add it from another place")
+        self._session.gate.refuse_to_begin(f"no seek in {goal.motion}", start=goal.group_start)
         try:
             row = goal.playback.row_of(request)
         except PlaybackError as error:
@@ -532,7 +533,7 @@ class RequestHandlers:
             (driver.refuse_reboot if by == "reboot" else driver.refuse_clear)(actuators)
         except DriverError as error:
             raise RequestError("NOT_ALLOWED", robot.name, str(error)) from error
-        session.refuse_unless_loose(problem)
+        session.gate.refuse_unless_loose(problem)
         command = messages.Recover(actuators, by)
         recovery = session.expect_recovery(command, problem)
         until_s = asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S

@@ -22,6 +22,8 @@ LOOKS = 20
 class Inactivity:
     """The rest of one robot; a way to `park` is tried once, as what stopped or blocked it may be there still.
 
+    While something keeps the robot from beginning anything, such as heat, it is tried again.
+
     - `in_use`: whether anything is played, promised or under control
     """
 
@@ -32,6 +34,7 @@ class Inactivity:
         self._since_s = 0.0
         self._parked_by: str | None = None
         self._parked_after: object = self
+        self._is_hindered = False
 
     async def watch(self) -> NoReturn:
         """Look now and then whether it is time to rest."""
@@ -70,9 +73,21 @@ class Inactivity:
             if not self._is_parked:
                 goal = robot.park_goal("rest_after_s")
                 session.start_soon(goal)
+                self._is_hindered = False
                 self._parked_by = goal.goal_id
                 self._report("rested", f"{reason}; it goes to the pose park")
         except RequestError as error:
+            self._note_refusal(error)
+
+    def _note_refusal(self, error: RequestError) -> None:
+        """Report why the robot does not go to `park`; once, where it is tried again."""
+        was_hindered, self._is_hindered = (
+            self._is_hindered,
+            self._robot.session.gate.hindrance() is not None,
+        )
+        if self._is_hindered:
+            self._parked_after = self
+        if not (was_hindered and self._is_hindered):
             self._report("not_parked", str(error))
 
     @property

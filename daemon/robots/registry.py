@@ -110,10 +110,10 @@ class RobotRegistry:
         """Stop all robots softly; they stay on line."""
         self._each(lambda robot: robot.session.stop(message))
 
-    def heed(self, why_held_back: Callable[[], tuple[str, str] | None]) -> None:
-        """Let no robot begin anything while there is a reason; that comes with what to do about it."""
+    def heed(self, why_nobody_could_stop: Callable[[], tuple[str, str] | None]) -> None:
+        """Let no robot begin anything while there is a reason; that comes with what helps."""
         for member in self.members.values():
-            member.robot.session.why_held_back = why_held_back
+            member.robot.session.gate.why_nobody_could_stop = why_nobody_could_stop
 
     def _each(self, act: Callable[[Robot], object]) -> None:
         """Act on every robot, also where acting on one of them fails."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..api import MotionRequest, PlayRequest, Request, RequestError
-from ..ipc.states import HALTED, SLOWING, ResultCode, State
-from .session import SHUTS_DOWN, checked_clock, new_goal, refuse_far, refuse_too_late
+from ..ipc.states import SLOWING, ResultCode, State
+from .session import Hindrance, checked_clock, new_goal, refuse_far, refuse_too_late
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,11 +82,9 @@ class HeldStart:
         """Return why a robot at rest cannot keep the reservation; `tenure` is of who is in control now."""
         session = robot.session
         expired = self.commit is None and now_s >= self.ends_s
+        if (hindrance := session.gate.hindrance(start=self.request.start)) is not None:
+            return hindrance.reason
         hindrances = (
-            (session.leaving, SHUTS_DOWN),
-            (session.latched, "the emergency stop is latched"),
-            (session.state in HALTED, f"the robot is in {session.state}"),
-            (session.state is State.OFFLINE, f"the robot is offline; {session.message}"),
             (session.stopped > self.number, "a stop came before the first row"),
             (self.commit is None and tenure != self.tenure, "control of the robot has changed"),
             (self.phase is not None and not session.known.torque, "torque went off"),
@@ -104,14 +102,19 @@ class HeldStart:
 
     def refusal(self, where: str, now_s: float) -> RequestError:
         """Return the refusal of a request that would interfere with it."""
+        why = self.why_reserved(now_s)
+        return RequestError(why.code, where, why.reason, hint=why.hint, **why.details)
+
+    def why_reserved(self, now_s: float) -> Hindrance:
+        """Return what it keeps the robot from."""
         start, reason = self.request.start, "it expires by itself"
         if self.commit is not None:
             reason = f"it is committed to start_at {self.commit.start_at:.3f}"
         elif self.expires_at is not None:
             reason = f"it expires in {max(0.0, self.ends_s - now_s):.1f} s"
-        problem, hint = f"reserved for start '{start}'", "wait, or release it by fleet/release or stop"
-        expires_at = self.expires_at
-        return RequestError("RESERVED", where, problem, reason, hint, start=start, expires_at=expires_at)
+        hint = "wait, or release it by fleet/release or stop"
+        details = {"start": start, "expires_at": self.expires_at}
+        return Hindrance("RESERVED", f"reserved for start '{start}'; {reason}", hint, details)
 
 
 class Reservation:
@@ -135,6 +138,7 @@ class Reservation:
         self._now, self._unix_now = time.monotonic, time.time
         self._held: HeldStart | None = None
         self._preparing = asyncio.Lock()
+        robot.session.gate.why_reserved = self._why_reserved
         self.listeners: list[Callable[[dict[str, Any]], None]] = []
 
     @property
@@ -174,13 +178,13 @@ class Reservation:
     async def _prepare(self, request: PrepareRequest, asked_by: str | None) -> dict[str, Any]:
         robot, problem = self._robot, f"{request.motion} cannot be prepared"
         session = robot.session
-        session.refuse_to_begin(problem)
+        session.gate.refuse_to_begin(problem, start=request.start)
         if not session.rests:
             raise session.busy("stop it first")
         robot.planner.refuse_virtual("a group starts at", "play it alone")
         clock = checked_clock(robot.name, robot.clock)
         await robot.limits.checked()
-        session.refuse_to_begin(problem)
+        session.gate.refuse_to_begin(problem, start=request.start)
         playback = robot.planner.playback_for(play_of(request))
         # Reserved from here on, so that nothing begins while torque comes on.
         token = None if request.token_sha256 else secrets.token_urlsafe(TOKEN_BYTES)
@@ -193,7 +197,7 @@ class Reservation:
         goal = new_goal(playback, play_of(request))
         if session.known.reference is not None:
             await robot.looked_at(goal, session.known.reference)
-        session.refuse_unless_able(problem)
+        session.gate.refuse_to_begin(problem, start=request.start)
         self.look()
         reference = session.known.reference
         if self._held is not held or reference is None:
@@ -281,6 +285,14 @@ class Reservation:
         self.look()
         if self._held is not None and self._held.phase != "playing":
             raise self._held.refusal(f"{self._robot.name}/{verb}", self._now())
+
+    def _why_reserved(self, start: str | None) -> Hindrance | None:
+        """Return what a start that is to come keeps the robot from; None where that is of this start."""
+        if self._held is None or self._held.request.start == start:
+            return None
+        self.look()
+        held = self._held
+        return held.why_reserved(self._now()) if held is not None and held.phase != "playing" else None
 
     def break_off(self, start: str, reason: str, member: str | None = None) -> None:
         """Stop softly what belongs to a start, and end the reservation; `member` is the robot that is why."""

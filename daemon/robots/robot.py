@@ -20,6 +20,7 @@ from ..ipc.states import ACTIVE, HALTED
 from ..recording import Recorder
 from . import payloads
 from .error_totals import ErrorTotals
+from .heat import too_hot
 from .look_ahead import LookAhead
 from .motions import LearnedLimits, MotionLoader
 from .session import LOOKED_AT, FollowGoal, GoalPlanner, MotionGoal, RobotSession, new_goal
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from ..recording import RecordingFiles
     from ..telemetry import Observer, Tap
     from .process import StreamSupervisor
-    from .session import Goal, Pending, Seek
+    from .session import Goal, Hindrance, Pending, Seek
     from .telemetry_reporter import TelemetryRates
 
 log = logging.getLogger(__name__)
@@ -131,6 +132,7 @@ class Robot:
         self.history = history
         self.planner = GoalPlanner(name, settings, library, clock, model)
         self.session = RobotSession(name, on_end=settings.on_end, on_exit=settings.on_exit, outlet=self)
+        self.session.gate.why_too_hot = self._why_too_hot
         self.planner.warn = self._warn_of_goal
         self._ahead = LookAhead(name, self.planner, self.session.go_on)
         self.max_rate_hz: float | None = None
@@ -325,6 +327,20 @@ class Robot:
             if moving:
                 self.report_state(renews=True)
 
+    def _why_too_hot(self) -> Hindrance | None:
+        """Return which joint is too hot to move, as of the newest record; without torque as well."""
+        limit_c, observer = self.settings.checks.temperature_c, self.stream.observer
+        self.read_records()
+        if limit_c is None or observer is None or observer.sample is None:
+            return None
+        return too_hot(
+            self.library.joint_map.joints,
+            observer.sample.vector("temperature_c"),
+            limit_c,
+            is_failing="temperature" in self.session.alarms,
+            holds=self.session.is_on,
+        )
+
     def read_records(self) -> None:
         """Read what the stream process has recorded until now, so that whatever begins, begins behind it."""
         if self.stream.observer is not None:
@@ -359,6 +375,7 @@ class Robot:
         if notice.kind == "check_failed":
             session.alarms[notice.details["check"]] = notice.message
             self.report_state()
+            self.wake()
         elif notice.kind == "blend_dropped":
             session.drop_blend(notice.details["goal_id"])
         elif notice.kind == "check_passed":

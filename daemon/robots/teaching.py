@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..teaching import Trail
     from .control import Control
     from .motions import Uploads
-    from .reservation import Reservation
     from .robot import Robot
 
 MOST_POSES = 200
@@ -39,10 +38,10 @@ TICKS = 3.0
 class TeachingRequests:
     """The requests to teach one robot."""
 
-    def __init__(self, robot: Robot, uploads: Uploads, control: Control, reservation: Reservation) -> None:
+    def __init__(self, robot: Robot, uploads: Uploads, control: Control) -> None:
         self._robot, self._session, self._draft = robot, robot.session, robot.draft
         self._saving = Saving(robot.name, robot.settings, robot.library, uploads)
-        self._control, self._reservation = control, reservation
+        self._control = control
         self._may_save = asyncio.Lock()
 
     @property
@@ -61,16 +60,16 @@ class TeachingRequests:
             if session.stopped != stopped:
                 reason = "stopped before it could be moved"
                 raise RequestError("CANCELED", robot.name, reason, hint="teach it again")
-        session.refuse_to_begin(problem)
+        session.gate.refuse_to_begin(problem, moves=False)
         await self._come_to_rest(request.lease)
-        session.refuse_to_begin(problem)
+        session.gate.refuse_to_begin(problem, moves=False)
         if not session.rests:
             raise session.busy("stop it first")
         self._draft.expect(request.mode)
         robot.recorder.teach()
         await robot.obeyed(session.teach(request.mode, request.expires_at), "teaching")
         if session.teaching is None:
-            session.refuse_unless_able(problem)
+            session.gate.refuse_unless_able(problem)
             reason = session.untaught.message if session.untaught else ""
             raise RequestError("NOT_ALLOWED", robot.name, problem, reason)
         return {"state": session.state, "mode": request.mode}
@@ -78,7 +77,7 @@ class TeachingRequests:
     async def _come_to_rest(self, lease: str | None) -> None:
         """Wait for a robot that is coming to rest; what may have changed meanwhile is looked at again.
 
-        Raises RequestError, where it was stopped again, is reserved, or whoever asks is not in control.
+        Raises RequestError, where it was stopped again, or whoever asks is not in control.
         """
         session, stopped = self._session, self._session.stopped
         if session.goals or session.begin or session.queue or session.rests:
@@ -87,7 +86,6 @@ class TeachingRequests:
         if session.stopped != stopped:
             problem, hint = "stopped before it was taught", "start it again"
             raise RequestError("CANCELED", self._robot.name, problem, hint=hint)
-        self._reservation.refuse("teach/start")
         if self._control.lease is not None:
             self._control.lease.admit(f"{self._robot.name}/teach/start", lease)
 

@@ -1,6 +1,10 @@
 """What one robot does, and what follows: its goals and its session.
 
 - `robot_session`: what the robot does, and what follows; pure
+- `facts`: what is known of it, and what was sent to it
+- `gate`: what keeps it from what is asked for
+- `pending`: what requests wait for
+- `outlet`: what a session reaches beyond itself
 - `goal`: a goal, from its acceptance to its result
 - `follow_goal`: one whose way is made as it goes
 - `goal_planner`: what the stream process needs for a goal
@@ -9,6 +13,7 @@
 """
 
 from .follow_goal import FollowGoal
+from .gate import SHUTS_DOWN, Hindrance
 from .goal import Goal, MotionGoal, new_goal
 from .goal_planner import (
     POSE_RATE_HZ,
@@ -19,7 +24,8 @@ from .goal_planner import (
     refuse_speed,
     refuse_too_late,
 )
-from .robot_session import LOOKED_AT, SHUTS_DOWN, Opening, Pending, RobotSession, Seek
+from .pending import Opening, Pending, Seek
+from .robot_session import LOOKED_AT, RobotSession
 
 __all__ = [
     "LOOKED_AT",
@@ -28,6 +34,7 @@ __all__ = [
     "FollowGoal",
     "Goal",
     "GoalPlanner",
+    "Hindrance",
     "MotionGoal",
     "Opening",
     "Pending",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,353 +12,48 @@ from motiond.text import echoed
 
 from ...api import RequestError
 from ...ipc import messages
-from ...ipc.states import ACTIVE, HALTED, ResultCode, State
+from ...ipc.states import HALTED, ResultCode, State
+from .facts import OFFLINE, UNSENT, Removed, RobotFacts
+from .gate import OUT_OF_ORDER, SHUTS_DOWN, Gate
 from .goal import MotionGoal
+from .pending import Begin, Exit, Opening, Pause, Pending, Recovery, Seek
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from ...api import Follows, Subject, TeachMode
+    from ...api import Follows, TeachMode
     from .goal import Goal
+    from .outlet import Outlet
 
     AnyPending = TypeVar("AnyPending", bound="Pending")
 
-SHUTS_DOWN = "the daemon shuts down"
 LOST_ALREADY = "it was reported as lost already"
 MOST_WAITING = 100
-OUT_OF_ORDER = HALTED | {State.OFFLINE}
 AT_REST = OUT_OF_ORDER | {State.PAUSED, State.STOPPING}
 """What a pause ends in; a stop takes the robot to rest as well."""
-OFFLINE = messages.Changed(State.OFFLINE, torque=False, goal_id=None, reference=None)
-"""What is known of a robot that cannot be moved."""
 REPLACED = "another motion was asked to replace this one"
 LOOKED_AT = "the look at where it leads"
-UNSENT = sys.maxsize
-"""The number of a command that no stream process has taken: only a robot that is offline has obeyed it."""
 
 
-class Outlet(Protocol):
-    """What a session reaches beyond itself. Nothing here waits, or calls the session.
-
-    `begin`, `seek` and `park_goal` raise RequestError where there is no way, or nobody takes the command.
-    """
-
-    def refuse_late(self, goal: Goal) -> None:
-        """Raise RequestError where nobody waits for a goal to begin any more."""
-
-    def send(self, command: messages.Command) -> int:
-        """Send a command and return its number; 0 if nobody takes it."""
-
-    def is_looked_at(self, goal: Goal, start: list[float], row: int | None = None) -> bool:
-        """Whether where a goal leads has been looked at: from a setpoint, or to a row.
-
-        Where not, `RobotSession.go_on` is called once it has.
-        """
-
-    def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
-        """Send a goal that begins at a setpoint; return the command's number, and what its answer holds."""
-
-    def chain(self, before: MotionGoal, goal: MotionGoal) -> int:
-        """Send what a goal flows into, at its end; return the command's number; raises RequestError."""
-
-    def take_over(self, goal: Goal) -> int:
-        """Send a goal that is to begin from what moves; return the command's number; raises RequestError."""
-
-    def flow(self, goal: Goal) -> None:
-        """Take that a goal has begun without a rest, as the one before flows into it or is taken over."""
-
-    def seek(self, seek: Seek, start: list[float]) -> int:
-        """Send the way from a setpoint to a place; return the command's number."""
-
-    def park_goal(self, option: str) -> Goal:
-        """Return a goal that goes to the pose `park`, as an option of the configuration asks for."""
-
-    def end(self) -> None:
-        """Let the stream process stop softly and end, and start no other."""
-
-    def warn(self, message: str) -> None:
-        """Write to the log."""
-
-    def report(self, subject: Subject, data: dict[str, Any]) -> None:
-        """Publish a report."""
-
-    def report_state(self) -> None:
-        """Publish what the robot does now."""
-
-    def report_result(self, goal: Goal, ended: messages.Ended, follows: Follows | None) -> None:
-        """Publish how a goal ended, and what the robot then does by itself."""
-
-    def end_teaching(self, ended: messages.TeachingEnded) -> None:
-        """Publish why the robot is not taught any more."""
-
-    def wake(self) -> None:
-        """Let those look again who wait for a change."""
-
-
-@dataclass(slots=True, eq=False)
-class Pending:
-    """What a request waits for.
-
-    - `awaits`: what is to come, for messages
-    - `outcome`: what has come; None before
-    """
-
-    awaits: str
-    outcome: dict[str, Any] | RequestError | None = None
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Begin(Pending):
-    """A goal that begins once the robot is at rest and holds; `problem` cannot be done, for messages.
-
-    `hand_over` is the number of the command by which it is to take over what moves; 0 where it is not.
-    `is_canceled`: whether a stop came before that was obeyed.
-    """
-
-    goal: Goal
-    problem: str
-    hand_over: int = 0
-    is_canceled: bool = False
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Pause(Pending):
-    """A pause, by the number of its command, up to the rest that it leads to."""
-
-    goal: Goal
-    number: int
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Seek(Pending):
-    """A way to a row of the goal's track, from a pause; `number` is that of the last command for it.
-
-    `expires_at` is as of `Goal`.
-    """
-
-    goal: MotionGoal
-    row: int
-    goes_on: bool
-    number: int
-    expires_at: float | None = None
-    is_sent: bool = False
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Opening(Pending):
-    """The next time that the driver is open, or could not be opened."""
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Recovery(Pending):
-    """What was asked for to let errors of actuators go; `problem` cannot be done, for messages."""
-
-    command: messages.Recover
-    problem: str
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Exit(Pending):
-    """What `on_exit` asks for, after the stop of this number; `goal` is the way to the pose `park`.
-
-    `park` is that way before it has begun.
-    """
-
-    number: int
-    goal: Goal | None = None
-    park: Goal | None = None
-    releases: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class Removed:
-    """A goal that was taken out of the queue when what plays was to flow into it, and may have begun.
-
-    `number` is that of the command that lets what plays end by itself; by then either has come about.
-    """
-
-    goal: Goal
-    code: ResultCode
-    reason: str
-    number: int
-
-
-class RobotSession:
+class RobotSession(RobotFacts):
     """One robot's truth.
 
     - `robot`: the robot's name, for messages
     - `on_end` ({'hold', 'release', 'park'}): what follows a goal that has ended well, when nothing waits
     - `on_exit` ({'hold', 'release', 'park'}): what the robot does when it leaves
 
-    - `known`: what the stream process has reported last; `OFFLINE` while nothing can be moved
-    - `message`: why the robot is offline or in fault
-    - `failed`: the actuators that this is about, as far as that is known
-    - `alarms`: checks that fail now, each with why
-    - `goal`: what was sent to play, and is not known to have ended
-    - `beside`: likewise, what plays beside it, each on joints of its own
-    - `last`: how the last goal ended that has begun
-    - `begin`: what is about to play; what waits has come after it
-    - `queue`: what waits, in the order in which it would play
-    - `chained`: of what waits, what the goal was sent to flow into
-    - `flowed`: what has flowed into the goal
-    - `teaching`: how it is taught, by what was asked for, until it is known to have ended; None otherwise
-    - `untaught`: why it is not taught any more, or was not the last time
-    - `latched`: whether the emergency stop is: until a reset, whatever becomes of the stream process
-    - `leaving`: whether the robot is about to end
-    - `why_held_back`: returns why nothing may begin now, and what to do about it; None where it may
-    - `sent`: the number of the last command
-    - `stopped`: that of the last command which ended or released anything
-    - `used`: whether anything was asked or reported since somebody has set it to False
+    - `gate`: what keeps it from what is asked for
     """
 
     def __init__(self, robot: str, *, on_end: Follows, on_exit: str, outlet: Outlet) -> None:
-        self.known = OFFLINE
-        self.message = "starting"
-        self.failed: Sequence[str] = ()
-        self.alarms: dict[str, str] = {}
-        self.goal: Goal | None = None
-        self.beside: list[Goal] = []
-        self.last: messages.Ended | None = None
-        self.begin: Begin | None = None
-        self.queue: list[Goal] = []
-        self.chained: MotionGoal | None = None
-        self.flowed: Goal | None = None
-        self._removed: list[Removed] = []
-        self.teaching: TeachMode | None = None
-        self.untaught: messages.TeachingEnded | None = None
-        self.latched = self.used = self.leaving = False
-        self.why_held_back: Callable[[], tuple[str, str] | None] = lambda: None
-        self.sent = self.stopped = 0
-        self._robot, self._on_end, self._on_exit, self._outlet = robot, on_end, on_exit, outlet
+        super().__init__(robot, outlet)
+        self.gate = Gate(robot, self)
+        self._on_end, self._on_exit = on_end, on_exit
         self._pending: list[Pending] = []
         self._exit: Exit | None = None
-        self._lost = self._unsettled = self._unchained = 0
+        self._unchained = 0
         self._blend_speed = 0.0
         self._claimed: Goal | None = None
-        self._awaited = ""
-
-    # -- what is known --------------------------------------------------------------------------------------
-
-    @property
-    def state(self) -> State:
-        """The stream process's own; `offline` without one."""
-        return State(self.known.state)
-
-    @property
-    def holds(self) -> list[bool]:
-        """Whether each actuator holds: by what it reports, or by what was asked of it where it does not."""
-        return [self.known.torque if found is None else found > 0.0 for found in self.known.found]
-
-    @property
-    def is_on(self) -> bool:
-        """Whether any actuator holds, whoever has switched its torque on."""
-        return any(self.holds) if self.holds else self.known.torque
-
-    @property
-    def reason(self) -> str:
-        """Why it is as it is: the reason of its state, else the first check that fails; '' if all is well."""
-        return self.message or next(iter(self.alarms.values()), "")
-
-    @property
-    def in_words(self) -> str:
-        """What the robot does, for messages."""
-        if self.state in {State.OFFLINE, State.FAULT}:
-            return f"{self.state} ({self.message})" if self.message else str(self.state)
-        return f"{self.state} with torque {'on' if self.is_on else 'off'}"
-
-    @property
-    def goals(self) -> list[Goal]:
-        """All that plays, what plays beside others last."""
-        return [self.goal, *self.beside] if self.goal else [*self.beside]
-
-    def state_of(self, goal: Goal) -> State:
-        """Return what a goal that plays does; one that was just sent is on its way."""
-        known = self.known
-        own = known.beside.get(goal.goal_id) if goal.is_beside else known.state
-        has_begun = goal.is_beside or known.goal_id == goal.goal_id
-        return State(own) if own and has_begun else State.APPROACHING
-
-    @property
-    def rate_hz(self) -> float | None:
-        """Of the rows of all that plays, which is the same; None where none are played."""
-        return next((goal.plan.rate_hz for goal in self.goals if goal.plan is not None), None)
-
-    @property
-    def rests(self) -> bool:
-        """Whether nothing plays, waits or is about to begin, and nothing moves."""
-        return not (self.goals or self.begin or self.queue) and self.state not in ACTIVE
-
-    @property
-    def stands(self) -> bool:
-        """Whether the robot holds at rest."""
-        return self.state is State.IDLE and self.known.torque and not self.latched
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether a goal could begin now: it stands, and has obeyed every command about torque and state."""
-        is_free = self.goal is None and self.begin is None
-        return is_free and self.stands and self.is_obeyed(self._unsettled)
-
-    @property
-    def needs_control(self) -> bool:
-        """Whether something plays, or is about to, that ends with the control of whoever began it."""
-        goals = (self.goal, self.begin.goal if self.begin else None)
-        return any(goal is not None and goal.needs_control for goal in goals)
-
-    def is_obeyed(self, number: int) -> bool:
-        """Whether a command has been obeyed, or its stream process was lost."""
-        return self.known is OFFLINE or number <= max(self.known.after, self._lost)
-
-    def refuse_unless_able(self, problem: str) -> None:
-        """Refuse what a robot that is leaving, offline, halted or taught cannot do.
-
-        Raises RequestError: OFFLINE, ESTOPPED, FAULT or BUSY.
-        """
-        if self.leaving:
-            raise RequestError("OFFLINE", self._robot, problem, SHUTS_DOWN)
-        if self.state is State.OFFLINE:
-            raise RequestError("OFFLINE", self._robot, problem, f"the robot is offline; {self.message}")
-        if self.state is State.ESTOPPED or self.latched:
-            reason = "the emergency stop is latched"
-            raise RequestError("ESTOPPED", self._robot, problem, reason, "reset it when it is safe")
-        if self.state is State.FAULT:
-            raise RequestError("FAULT", self._robot, problem, self.message, "reset it when it is fixed")
-        self.refuse_while_taught(problem)
-
-    def refuse_to_begin(self, problem: str) -> None:
-        """Refuse what would move the robot, where it cannot, or where nobody could stop it.
-
-        Raises RequestError: NOT_ALLOWED, or as `refuse_unless_able`.
-        """
-        self.refuse_unless_able(problem)
-        if (held_back := self.why_held_back()) is not None:
-            raise RequestError("NOT_ALLOWED", self._robot, problem, *held_back)
-
-    def refuse_while_taught(self, problem: str) -> None:
-        """Refuse what cannot be done while somebody moves the robot by hand; raises RequestError: BUSY."""
-        if self.teaching is not None:
-            raise RequestError("BUSY", self._robot, problem, "it is being taught", "send teach/stop first")
-
-    def refuse_unless_loose(self, problem: str) -> None:
-        """Refuse what cannot be done while a robot holds, or is about to leave.
-
-        Raises RequestError: OFFLINE, ESTOPPED, BUSY or NOT_ALLOWED.
-        """
-        self.refuse_while_taught(problem)
-        if self.leaving or self.state is State.ESTOPPED:
-            self.refuse_unless_able(problem)
-        if self.state not in OUT_OF_ORDER and (self.state is not State.IDLE or self.known.torque):
-            reason, fix = f"the robot is {self.in_words}", "disable it first, as it may drop"
-            raise RequestError("NOT_ALLOWED", self._robot, problem, reason, fix)
-
-    def busy(self, fix: str = "") -> RequestError:
-        """Return the refusal of a robot that plays, with what the client can do."""
-        goal = next(iter(self.goals), None)
-        is_endless = goal is not None and goal.is_endless
-        fix = fix or f"stop it first, {'or replace it' if is_endless else 'replace it, or queue behind it'}"
-        what = f"busy with {goal.motion if goal else 'another motion'}"
-        goal_id = {"goal_id": goal.goal_id} if goal else {}
-        return RequestError("BUSY", self._robot, what, "one motion plays at a time", fix, **goal_id)
 
     # -- what its stream process does -----------------------------------------------------------------------
 
@@ -519,11 +213,6 @@ class RobotSession:
             self._removed.remove(removed)
             self._end_unbegun(removed.goal, removed.code, removed.reason)
 
-    def moving(self, goal_id: str) -> Goal | None:
-        """Return the goal that moves the robot, or overlaps with it, by its id; None for any other."""
-        goals = (*self.goals, self.flowed, self.chained, *(removed.goal for removed in self._removed))
-        return next((goal for goal in goals if goal is not None and goal.goal_id == goal_id), None)
-
     def _conclude_teaching(self, ended: messages.TeachingEnded) -> None:
         self.teaching, self.untaught = None, ended
         self._outlet.end_teaching(ended)
@@ -645,11 +334,6 @@ class RobotSession:
         self._advance()
         return begin
 
-    def in_the_way(self, goal: Goal) -> list[Goal]:
-        """Return what plays, or is flowed into next, that a goal cannot play beside."""
-        others = [*self.goals, *([self.chained] if self.chained else [])]
-        return [other for other in others if other is not goal and goal.why_not_beside(other)]
-
     def refuse_in_the_way(self, goal: Goal) -> None:
         """Refuse a goal that cannot play beside what plays; raises RequestError: BUSY."""
         for other in self.in_the_way(goal):
@@ -658,11 +342,6 @@ class RobotSession:
                 fix = f"stop {other.motion} by its goal_id first"
             reason = goal.why_not_beside(other)
             raise RequestError("BUSY", self._robot, what, reason, fix, goal_id=other.goal_id)
-
-    @property
-    def _begin_of_base(self) -> Begin | None:
-        """What is about to play alone."""
-        return None if self.begin is not None and self.begin.goal.is_beside else self.begin
 
     def _blends_against(self, goal: Goal) -> bool:
         """Whether what plays may be on its way from another motion, with a joint of a goal to begin beside.
@@ -677,17 +356,16 @@ class RobotSession:
         before = self.flowed
         return self.known.blends and (before is None or goal.is_additive or bool(goal.why_not_beside(before)))
 
-    @property
-    def _base_moves(self) -> bool:
-        """Whether anything moves that does not play beside others."""
-        only_beside = self.known.goal_id is None and bool(self.known.beside)
-        return self.goal is not None or (self.state in ACTIVE and not only_beside)
+    def start(self, goal: Goal) -> None:
+        """Begin a goal where the robot holds; raises RequestError if it cannot, or may not."""
+        self._refuse_to_begin(goal)
+        self._start(goal)
 
-    def start(self, goal: Goal) -> dict[str, Any]:
-        """Send a goal, to begin where the robot holds; return what its answer holds.
+    def _refuse_to_begin(self, goal: Goal) -> None:
+        self.gate.refuse_to_begin(f"{goal.motion} cannot be played", start=goal.group_start)
 
-        Raises RequestError if it cannot begin there.
-        """
+    def _start(self, goal: Goal) -> dict[str, Any]:
+        """Send a goal that may begin; return what its answer holds; raises RequestError if it cannot."""
         if self.known.reference is None:
             raise RequestError("OFFLINE", self._robot, "the robot went offline", self.message)
         if isinstance(goal, MotionGoal):
@@ -701,9 +379,10 @@ class RobotSession:
         return answer
 
     def start_soon(self, goal: Goal) -> None:
-        """Send a goal, as `start`, or let it wait until where it leads has been looked at."""
+        """Begin a goal, as `start`, or let it wait until where it leads has been looked at."""
+        self._refuse_to_begin(goal)
         if self._is_looked_at(goal):
-            self.start(goal)
+            self._start(goal)
         else:
             self.queue.insert(0, goal)
 
@@ -720,7 +399,7 @@ class RobotSession:
         if begin.hand_over and self._settle_hand_over(begin):
             return
         try:
-            self.refuse_unless_able(begin.problem)
+            self.gate.refuse_to_begin(begin.problem, start=begin.goal.group_start)
             moves = self._base_moves or self.in_the_way(begin.goal)
             if moves and not (begin.goal.is_beside and self.goals):
                 begin.awaits = "rest"
@@ -735,7 +414,7 @@ class RobotSession:
             elif not self._is_looked_at(begin.goal):
                 begin.awaits = LOOKED_AT
             else:
-                self._end_begin(begin, self.start(begin.goal))
+                self._end_begin(begin, self._start(begin.goal))
         except RequestError as error:
             self._end_begin(begin, error)
 
@@ -787,15 +466,6 @@ class RobotSession:
             if isinstance(goal, MotionGoal):
                 np.copyto(posture, goal.playback.last_pass[-1], where=goal.plan.driven)
         return last if isinstance(last, MotionGoal) else None, posture.tolist()
-
-    @property
-    def _may_be_followed(self) -> bool:
-        """Whether something plays that nothing has ended yet."""
-        return self.goal is not None and self._goes_on(self.goal)
-
-    def _goes_on(self, goal: Goal) -> bool:
-        """Whether a goal plays that nothing has ended yet."""
-        return goal in self.goals and goal.number > self.stopped and not goal.is_stopped
 
     def move(self, goal_id: str, place: int) -> None:
         """Let a goal wait at another place, from 1; beyond the last it is the last.
@@ -925,7 +595,8 @@ class RobotSession:
         try:
             self.start(goal)
         except RequestError as error:
-            ended = messages.Ended(goal.goal_id, ResultCode.INVALID_GOAL, str(error), None, error.data)
+            code = ResultCode.HARDWARE_FAULT if error.code == "FAULT" else ResultCode.INVALID_GOAL
+            ended = messages.Ended(goal.goal_id, code, str(error), None, error.data)
             self._outlet.report_result(goal, ended, None)
             self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, could not be played")
 
@@ -1098,24 +769,6 @@ class RobotSession:
 
     # -- how it goes on -------------------------------------------------------------------------------------
 
-    def _send(self, command: messages.Command) -> int:
-        return self._note_sent(self._outlet.send(command))
-
-    def _note_sent(self, number: int) -> int:
-        self.used = True
-        self.sent = number or self.sent + 1
-        return number or UNSENT
-
-    def _stop(self, stop: messages.Stop) -> int:
-        number = self._send(stop)
-        self.stopped = self.sent
-        return number
-
-    def _settle(self, command: messages.Command, awaited: str) -> int:
-        """Send what changes torque or state: nothing begins before it is obeyed."""
-        self._unsettled, self._awaited = self._send(command), awaited
-        return self._unsettled
-
     def _advance(self) -> None:
         """Look at all that is waited for."""
         for pending in [*self._pending]:
@@ -1155,6 +808,7 @@ class RobotSession:
                 seek.awaits = LOOKED_AT
                 return
             try:
+                self.gate.refuse_hot(f"no seek in {seek.goal.motion}")
                 seek.number = self._note_sent(self._outlet.seek(seek, self.known.reference))
             except RequestError as error:
                 seek.outcome = error
@@ -1174,9 +828,10 @@ class RobotSession:
                 self.end_exit("it was stopped")
             else:
                 try:
+                    self.gate.refuse_hot("park cannot be played")
                     leaving.park = leaving.park or self._outlet.park_goal("on_exit")
                     if self._is_looked_at(leaving.park):
-                        self.start(leaving.park)
+                        self._start(leaving.park)
                         leaving.goal = self.goal
                 except RequestError as error:
                     self.end_exit(str(error))

@@ -285,7 +285,7 @@ def seek(halves: Halves) -> Check:
 def replace(halves: Halves, *, takes_over: bool = False) -> Check:
     session, goal = halves.session, halves.goal("nod")
     try:
-        session.refuse_unless_able("nod cannot be played")
+        session.gate.refuse_unless_able("nod cannot be played")
         begin = session.begin_instead(goal, "nod cannot be played", takes_over=takes_over)
     except RequestError:
         return list
@@ -330,7 +330,7 @@ def play_beside(halves: Halves, motion: str = "grip") -> Check:
     """Return a check that a goal of its own joint plays beside whatever plays, where that was accepted."""
     session, goal = halves.session, halves.goal(motion, is_beside=True)
     try:
-        session.refuse_unless_able(f"{motion} cannot be played")
+        session.gate.refuse_unless_able(f"{motion} cannot be played")
         if not session.goals:
             return list
         begin = session.begin_beside(goal, f"{motion} cannot be played")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from motiond.daemon.api import Follows
     from motiond.daemon.robots.session.goal import Goal, MotionGoal
-    from motiond.daemon.robots.session.robot_session import Begin, Pending
+    from motiond.daemon.robots.session.pending import Begin, Pending
 
 
 def playing(on_end: Follows = "hold", *delays: int, on_exit: str = "hold") -> Halves:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from motiond.daemon.api import Follows
     from motiond.daemon.robots.session.goal import Goal
-    from motiond.daemon.robots.session.robot_session import Seek
+    from motiond.daemon.robots.session.pending import Seek
 
 RATE_HZ = 100.0
 RAMP = 40.0
@@ -94,6 +94,7 @@ class Asked:
     motion: str
     goal_id: str
     is_endless: bool = False
+    group_start: str | None = None
     number: int = 0
     expires_at: float | None = None
     needs_control: bool = False
