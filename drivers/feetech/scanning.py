@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..base import DriverError, DriverTimeout
@@ -14,41 +15,19 @@ from .protocol import HIGHEST_ID, PROTOCOL
 from .setup import refuse_echo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from ..serial_bus.bus import Bus
     from ..serial_bus.line import Line
     from ..serial_bus.models import Table
-    from ..serial_bus.scanning import Scanned
 
 COMMON_BAUD_RATES = (1_000_000, 500_000, 115_200, 250_000, 128_000, 57_600, 38_400)
 LOOKS = 10
 """So many answers that differ from servo to servo must be sound for it to be one servo that answers."""
 SAVED_S = 0.02
 """How long a servo may take to save an id."""
-
-
-def scan(
-    port: str, baud_rates: Sequence[int], open_line: Callable[[str, int], Line] = SerialLine
-) -> list[Scanned]:
-    """Return every servo that answers on a port.
-
-    Raises DriverError if the port cannot be opened, or its adapter returns what is sent.
-    """
-    return scanning.scan(FEETECH, port, baud_rates, COMMON_BAUD_RATES, open_line, refuse=refuse_echo)
-
-
-def reboot(
-    port: str,
-    baud_rate: int,
-    servo_ids: Sequence[int],
-    open_line: Callable[[str, int], Line] = SerialLine,
-) -> None:
-    """Restart servos, which switches their torque off and clears their errors.
-
-    Raises DriverError if the port cannot be opened, or a servo does not answer.
-    """
-    scanning.reboot(FEETECH, port, baud_rate, servo_ids, open_line)
+scan = partial(scanning.scan, FEETECH, COMMON_BAUD_RATES, refuse=refuse_echo)
+reboot = partial(scanning.reboot, FEETECH)
 
 
 def refuse_id(

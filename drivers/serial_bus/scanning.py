@@ -50,9 +50,9 @@ class Scanned:
 
 def scan(
     family: Family,
+    common_baud_rates: Sequence[int],
     port: str,
     baud_rates: Sequence[int],
-    common_baud_rates: Sequence[int],
     open_line: Callable[[str, int], Line] = SerialLine,
     *,
     refuse: Callable[[Bus], None] = lambda _: None,
