@@ -102,9 +102,9 @@ class Teaching:
         else:
             actuators.driver.disable()
             player.torque = False
+            self._watch.checks.forget()
         schedule.start_grid(schedule.idle_period_s)
         self._watch.start_holding()
-        self._watch.checks.forget()
         self._before_s = math.nan
 
     def refuse(self, reason: str) -> None:

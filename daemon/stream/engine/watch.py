@@ -141,12 +141,13 @@ class Watch:
         self._checks_at_rest = range(min(self.checks.count, max(1, looks)))
         self._unknown, self._nothing = np.full(len(setup.joints), np.nan), np.zeros(len(setup.joints))
         self._kind, self._moving = Hold.NONE, layers.driven
+        self._was_loose = True
 
     def look(self, now_s: float) -> None:
         """Check what was read in this tick; without torque there is nothing to watch but a hand."""
         player, schedule = self._player, self._schedule
         if not player.torque:
-            self._kind = NONE
+            self._kind, self._was_loose = NONE, True
             if player.in_hand:
                 actuators = self._actuators
                 self._judge(self.checks.check_feedback(actuators.record, actuators.stamps_s, now_s))
@@ -229,7 +230,8 @@ class Watch:
     def _change(self, kind: Hold, now_s: float) -> None:
         if NONE is self._kind or HALTED in {kind, self._kind}:
             self.start_motion()
-        if self._kind is NONE:
+        if self._was_loose:  # what failed before has ended with the torque, and is not told to pass
+            self._was_loose = False
             self.checks.forget()
         self._kind, self._moving = kind, self._layers.driven
         self.checks.rests = kind is not MOVING and not self._layers.any

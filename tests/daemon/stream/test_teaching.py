@@ -545,6 +545,21 @@ def test_feedback_that_stops_again_is_reported_again(robot: Taught) -> None:
     assert [kind for kind, _ in robot.events()].count("check_failed") == 1
 
 
+def test_a_joint_that_was_off_where_it_was_held_is_not_once_a_hand_guides_it(tmp_path: Path) -> None:
+    robot = Taught(tmp_path, limits=replace(LIMITS, stall_s=0.1))
+    robot.enable()
+    robot.step(60)
+    robot.arm.sag[:] = 0.2, 0.0
+    robot.step(60)
+    robot.teach("gravity")
+    robot.step(150)
+    stop(robot)
+    robot.rest()
+    told = [kind for kind, _ in robot.events() if kind != "teaching"]
+    robot.close()
+    assert told == ["check_passed"]
+
+
 def test_heat_ends_it_only_where_actuators_carry(robot: Taught) -> None:
     robot.teach()
     robot.arm.temperature_c = 90.0
