@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ...ipc import messages
 
 REPORT_S = 1.0
+READ = [COLUMN[name] for name in ("deadline_s", "lateness_s", "write_s")]
+"""Of a tick, whose sum is when its positions were read. A hand does not wait for a tick that is late."""
 
 
 class Draft:
@@ -72,7 +74,7 @@ class Draft:
             lost = 0
         self.lost += lost
         if (trail := self.trail) is not None and not self._was_full:
-            trail.add(taught[:, COLUMN["setpoint_s"]], taught[:, self._position])
+            trail.add(taught[:, READ].sum(axis=1), taught[:, self._position])
             if trail.full:
                 self._was_full = True
                 self._on_full(trail.full)

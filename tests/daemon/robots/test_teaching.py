@@ -13,8 +13,9 @@ import yaml
 
 from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
-from motiond.daemon.ipc.ring import COLUMN
+from motiond.daemon.ipc.ring import COLUMN, slices, width
 from motiond.daemon.ipc.states import STATES, State
+from motiond.daemon.robots.taught.draft import Draft
 from motiond.drivers.sim.command_log import read_trace
 from motiond.formats import load_motion
 from tests.daemon.rig import UNLIMITED, Rig, ask, refused
@@ -130,15 +131,31 @@ async def test_what_a_hand_has_moved_is_recorded_checked_saved_and_played(hand: 
 
 async def test_every_tick_in_between_is_kept_and_none_before_or_after(hand: Hand) -> None:
     ticks: list[float] = []
-    state, setpoint_s = COLUMN["state"], COLUMN["setpoint_s"]
+    state, deadline_s = COLUMN["state"], COLUMN["deadline_s"]
     taught = STATES.index(State.TEACHING)
-    hand.robot.taps.append(lambda records, _: ticks.extend(records[records[:, state] == taught, setpoint_s]))
+    hand.robot.taps.append(lambda records, _: ticks.extend(records[records[:, state] == taught, deadline_s]))
     stopped = await hand.waves()
     await asyncio.sleep(1.0)
     trail = hand.robot.draft.trail
     assert trail is not None
     assert len(ticks) == stopped["rows"] == len(trail)
-    assert trail.rows()[0].tolist() == [tick - ticks[0] for tick in ticks]
+    assert trail.rows()[0] == pytest.approx(np.array(ticks) - ticks[0], abs=1e-9)
+
+
+def test_what_is_read_in_a_late_tick_is_kept_at_the_time_at_which_it_was_read() -> None:
+    draft = Draft(["shoulder"], lambda *_, **__: None, lambda _: None)
+    late_s, write_s, speed = np.array([0.0, 0.006, 0.001, 0.0]), 0.0005, 2.0
+    due_s = 700.0 + np.arange(4) / 100.0
+    rows = np.zeros((4, width(1)))
+    rows[:, COLUMN["state"]] = STATES.index(State.TEACHING)
+    rows[:, COLUMN["deadline_s"]] = rows[:, COLUMN["setpoint_s"]] = due_s
+    rows[:, COLUMN["lateness_s"]], rows[:, COLUMN["write_s"]] = late_s, write_s
+    rows[:, slices(1)["position"]] = speed * (due_s + late_s - 700.0)[:, None]
+    draft.expect("released")
+    draft.take(rows, 0)
+    assert draft.trail is not None
+    times, positions = draft.trail.rows()
+    assert np.diff(positions[:, 0]) / np.diff(times) == pytest.approx([speed] * 3)
 
 
 async def test_it_is_written_to_a_recording_as_well_so_that_no_crash_loses_it(rig: Rig) -> None:
