@@ -136,13 +136,14 @@ ROBOTS: Kind[RobotModel] = Kind(
 MOTIONS: Kind[Motion] = Kind(
     "motion",
     {
+        # These may hold files of the others, whose looks are looked for anywhere at the beginning.
+        "npz": Entry("motiond.formats.npz", (".npz", ".npy"), has_units=False),
+        "mcap": Entry("motiond.formats.mcap", (".mcap",)),
         "seq": Entry("motiond.formats.seq", (".seq",)),
         "pseq": Entry("motiond.formats.pseq", (".pseq",)),
         "bvh": Entry("motiond.formats.bvh", (".bvh",), has_units=False),
         "webots_motion": Entry("motiond.formats.webots_motion", (".motion",)),
         "xmdi": Entry("motiond.formats.xmdi", (".xmdi",)),
-        "npz": Entry("motiond.formats.npz", (".npz", ".npy"), has_units=False),
-        "mcap": Entry("motiond.formats.mcap", (".mcap",)),
         "ros": Entry("motiond.formats.ros", (".yaml", ".yml")),
         # A table is known by its looks alone, and so comes last.
         "csv": Entry("motiond.formats.csv", (".csv", ".tsv", ".pos", ".mot", ".sto"), has_units=False),

@@ -128,8 +128,8 @@ def test_a_file_that_nothing_reads_is_refused_with_the_reason() -> None:
     nor = "; ".join(f"{name}: not its suffix nor content" for name in registry.MOTIONS.names)
     suffixes = " or ".join(suffix for one in registry.MOTIONS.formats() for suffix in one.SUFFIXES)
     assert str(caught.value) == f"tea.txt: no motion format fits; {nor}; name it {suffixes} if it is one"
-    assert nor.startswith("seq: not its suffix nor content; ")
-    assert suffixes.startswith(".seq or ")
+    assert nor.startswith("npz: not its suffix nor content; ")
+    assert suffixes.startswith(".npz or ")
 
 
 @table(

@@ -191,6 +191,21 @@ def test_what_was_played_is_written_as_a_motion(
     assert (written.frame_rate, written.is_uniform) == (1000, True)
 
 
+def test_what_a_crash_left_is_written_whatever_motions_are_attached_to_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attached = {"wave.seq": b"type: CompositeSeq\n", "wave.pseq": b"type: PoseSeq\n", "arm.xmdi": b"<xmdi/>"}
+    rows = ticks(PLAYED)
+    path = write(tmp_path / "run.mcap", rows, attached=attached, is_finished=False)
+    target = tmp_path / "out.npz"
+    code, _, err = run_here(capsys, "recording", "export", str(path), str(target), "--whole")
+    reason = "what is whole ends 0.013 s after its beginning; the daemon repairs it at its next start"
+    assert (path.suffix, code, err) == (".part", 0, f"warning: {path}: was cut short; {reason}\n")
+    written = load_motion(target).positions
+    assert len(written) >= len(rows) // 3
+    assert written.tobytes() == rows[: len(written), PARTS["reference_position"]].tobytes()
+
+
 def test_its_feedback_all_of_it_or_one_of_its_goals_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
