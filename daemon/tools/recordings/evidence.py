@@ -5,7 +5,9 @@ It is written as JSON, and as JUnit XML, which CI reads: a test case for each ru
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +18,8 @@ import orjson
 from lxml import etree
 from mcap.exceptions import McapError
 from mcap.reader import make_reader
+from mcap.records import Attachment
+from mcap.stream_reader import StreamReader
 
 from motiond.formats import FormatError, Problem, load_run
 from motiond.formats.io import replacing
@@ -25,6 +29,7 @@ from ...joints import with_rounding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import BinaryIO
 
     from motiond.formats import Run
     from motiond.formats.model import PlayedGoal
@@ -35,7 +40,7 @@ SUCCESSFUL = "SUCCESSFUL"
 SLACK = {"acceleration": 0.01}
 """As a share of the limit: differences of rows show an acceleration no better than that."""
 PER_TIME = {"lower": "", "upper": "", "velocity": "/s", "acceleration": "/s²"}
-
+DAMAGE = (McapError, struct.error)
 
 Limits: TypeAlias = "Mapping[str, Mapping[str, Any]]"
 """Of each joint as the robot published them."""
@@ -129,7 +134,7 @@ def evidence_of(path: Path) -> Evidence:
     Raises `FormatError` if it cannot be read, or is none.
     """
     recorded = load_run(path, points=4)
-    attached = _attachments(path)
+    attached = _attachments(path, is_whole=recorded.about["is_whole"])
     described = orjson.loads(attached.get("description.json", b"{}"))
     limits = {joint["name"]: joint for joint in described.get("joints", ())}
     about = _about(path, recorded.about, attached)
@@ -155,6 +160,8 @@ def _judged(
     joints = tuple(_joints(goal, limits, units)) if goal else ()
     reasons = [f"joint '{joint.joint}' passes its limit: {text}" for joint in joints for text in joint.beyond]
     verdict: Verdict = "failed" if reasons else "passed"
+    if reasons and (missed := (result or {}).get("timing", {}).get("missed_deadlines")):
+        reasons.append(f"deadlines were missed ({missed}); rows that come late are further apart in time")
     if result is None:
         verdict = "failed" if reasons else "incomplete"
         reasons.append("the recording ends before its result")
@@ -226,17 +233,26 @@ def _beyond(peaks: Mapping[str, float], limit: Mapping[str, Any], unit: str) -> 
 # -- the recording ------------------------------------------------------------------------------------------
 
 
-def _attachments(path: Path) -> dict[str, bytes]:
+def _attachments(path: Path, *, is_whole: bool) -> dict[str, bytes]:
     """Return what is attached to a recording, by name; of one that was attached twice, the last.
 
-    Raises `FormatError` if it is damaged.
+    What is not whole is read as far as it goes. Raises `FormatError` if it is damaged.
     """
+    found: dict[str, bytes] = {}
     try:
-        with path.open("rb") as stream:
-            return {one.name: one.data for one in make_reader(stream).iter_attachments()}
-    except McapError as error:
+        with path.open("rb") as stream, nullcontext() if is_whole else suppress(*DAMAGE):
+            reader = make_reader(stream).iter_attachments() if is_whole else _attachments_in(stream)
+            found.update((one.name, one.data) for one in reader)
+    except DAMAGE as error:
         reason, hint = printable(str(error)), "the daemon repairs it at its next start"
         raise FormatError([Problem(printable(str(path)), 0, "is damaged", reason, hint)]) from error
+    return found
+
+
+def _attachments_in(stream: BinaryIO) -> Iterator[Attachment]:
+    """Yield what is attached, without the index at the end of a file."""
+    records = StreamReader(stream, emit_chunks=True).records
+    return (record for record in records if isinstance(record, Attachment))
 
 
 def _about(path: Path, recorded: Mapping[str, Any], attached: Mapping[str, bytes]) -> dict[str, Any]:

@@ -38,6 +38,7 @@ def recording(
     goals: int = 1,
     description: bytes | None = None,
     state: State = State.IDLE,
+    is_finished: bool = True,
 ) -> Path:
     """Write a recording of goals of 100 rows each, from rest to rest over 0.5 rad, and back."""
     rows = records(110 * goals)
@@ -58,7 +59,7 @@ def recording(
     attached |= {} if description is None else {"description.json": description}
     attached |= {"arm.urdf": b"<robot/>", "wave.seq": b"rows"}
     reports: Reports = [("result", result, number + 1.0) for number, result in enumerate(results)]
-    return write(path, rows, reports, attached)
+    return write(path, rows, reports, attached, is_finished=is_finished)
 
 
 def result(code: str = "SUCCESSFUL", message: str = "held", **changed: Any) -> dict[str, Any]:
@@ -169,6 +170,29 @@ def test_what_played_beside_others_is_a_run_and_its_rows_are_theirs(tmp_path: Pa
 
 def test_a_recording_without_a_whole_run_proves_nothing(tmp_path: Path) -> None:
     assert evidence_of(recording(tmp_path / "run.mcap", [])).verdict == "incomplete"
+
+
+def test_what_a_crash_left_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = recording(tmp_path / "run.mcap", [], description=described(), is_finished=False)
+    with path.open("ab") as cut:
+        cut.write(b"\x06\xff")  # of a chunk that was not written any more
+    found = evidence_of(path).payload()
+    assert (path.name, found["is_whole"], found["verdict"]) == ("run.mcap.part", False, "incomplete")
+    assert [file["name"] for file in found["files"]] == [
+        "motiond.json",
+        "description.json",
+        "arm.urdf",
+        "wave.seq",
+    ]
+    assert found["limits"][0]["name"] == "hip"
+
+
+def test_a_limit_that_is_passed_where_deadlines_were_missed_says_so(tmp_path: Path) -> None:
+    late = result(timing={"missed_deadlines": 3})
+    path = recording(tmp_path / "run.mcap", [late], description=described(acceleration=9.0))
+    (run,) = evidence_of(path).runs
+    why = "deadlines were missed (3); rows that come late are further apart in time"
+    assert (run.verdict, run.reasons[-1]) == ("failed", why)
 
 
 def test_the_first_row_of_a_run_that_began_earlier_is_no_start_from_rest(tmp_path: Path) -> None:
