@@ -89,13 +89,18 @@ class Lesson:
             with _with_options():
                 await robot.request("teach/start", mode=mode, name=name, replace=replaces)
             self._console.print(f"{self._name}: it can be moved now", highlight=False)
+            ended = ""
             try:
-                return await self._follow(robot, for_s, has_keys=has_keys)
+                ended = await self._follow(robot, for_s, has_keys=has_keys)
             finally:
-                await self._end(robot)
+                await self._end(robot, is_over=bool(ended))
+            return ended
 
-    async def _end(self, robot: Robot) -> None:
-        """Have the robot take hold, and say whether it does: whoever reads that it holds lets go of it."""
+    async def _end(self, robot: Robot, *, is_over: bool) -> None:
+        """Have the robot take hold, and say whether it does: whoever reads that it holds lets go of it.
+
+        `is_over`: whether it has ended by itself, as where somebody else has taken control.
+        """
         try:
             draft = await robot.request("teach/stop")
         except NoAnswer:
@@ -104,6 +109,10 @@ class Lesson:
         except Refused:
             if why := _why_loose(await robot.status()):
                 self._warn(why)
+            else:
+                self._console.print(f"{self._name}: it holds", highlight=False)
+            if is_over:
+                return
             raise
         kept = f"{draft['duration_s']:.1f} s and {_poses(draft['poses'])} are kept"
         why = _why_loose(await robot.status())

@@ -239,6 +239,18 @@ async def test_somebody_is_in_control_from_the_beginning_to_the_saved_motion(rig
         assert "arm: nothing was moved; " in ended.err
 
 
+async def test_whoever_loses_control_is_told_by_whom_and_that_the_robot_holds(rig: Rig) -> None:
+    rig.robot["lease"] = {"required": True}
+    async with daemon_of(rig) as daemon:
+        teaching = daemon.start("teach", "arm", "wave", "--yes", "--for", "60")
+        await daemon.until("teaching")
+        await daemon.ask("lease/take", holder="ana")
+        code, out, err = await teaching.end()
+    assert (code, out) == (1, "arm: it can be moved now\narm: it holds\n")
+    assert err.startswith("arm: ana took control from ")
+    assert err.endswith("; the robot holds\n" + NOT_SAVED)
+
+
 async def refused_by(daemon: Daemon, verb: str) -> tuple[str, str]:
     with pytest.raises(Refused) as caught:
         await daemon.ask(verb)
