@@ -75,7 +75,7 @@ def read_summary(path: Path) -> RecordingSummary:
             records = {record.name: record.metadata for record in reader.iter_metadata()}
             return _summary_of(summary.statistics, records)
     except Exception as error:  # noqa: BLE001 - the library raises what it likes where a file is damaged
-        log.warning("%s: what it says of itself cannot be read; %r", path, error)
+        log.warning("%s: its metadata cannot be read; %r", path, error)
         return RecordingSummary()
 
 

@@ -124,7 +124,7 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
 def _refuse_endless(name: str, request: PlayRequest) -> None:
     if request.loop == "forever":
         problem, reason = "loop is 'forever'", "a dry run has to end"
-        raise RequestError("INVALID_REQUEST", f"{name}/play", problem, reason, "say how often")
+        raise RequestError("INVALID_REQUEST", f"{name}/play", problem, reason, "set it to a number")
     if request.source == "feedback":
         problem, reason = "source is 'feedback'", "a dry run plays motions of the library as they are"
         raise RequestError("INVALID_REQUEST", f"{name}/play", problem, reason, "leave it out")

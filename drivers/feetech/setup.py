@@ -51,8 +51,8 @@ def refuse_echo(bus: Bus) -> None:
         raise DriverError(
             bus.port,
             "its adapter returns what is sent",
-            "questions cannot be told from answers",
-            "use an adapter for half-duplex buses, or one that can be told not to",
+            "questions look like answers",
+            "use an adapter for half-duplex buses, or one that can be set not to",
         )
 
 

@@ -112,7 +112,10 @@ def _collision_checks(
     load_mujoco(where)
     if unseen := unseen_links(model):
         names = listed(unseen, quote="'")
-        reason, hint = "how near it comes would be unknown", "see what was said of the description's shapes"
+        reason, hint = (
+            "how near it comes would be unknown",
+            "look at the warnings about the description's shapes",
+        )
         raise PhysicsError(f"{where}: a shape of {names} is missing; {reason}; {hint}, and put it right")
     walls = walls_of(joint_map.robot, settings.collision.workspace)
     called = Counter([*(name for name, _ in walls), *{link.name for link in model.links}])

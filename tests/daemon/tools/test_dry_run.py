@@ -187,7 +187,7 @@ def test_a_dry_run_may_report_any_number_of_markers_and_passes(rig: Rig) -> None
         (
             "arm",
             {"loop": "forever"},
-            "arm/play: loop is 'forever'; a dry run has to end; say how often",
+            "arm/play: loop is 'forever'; a dry run has to end; set it to a number",
         ),
         (
             "arm",

@@ -95,8 +95,8 @@ def test_refuses_an_adapter_that_returns_what_is_sent(bench: Bench, monkeypatch:
 
     monkeypatch.setattr(MemoryLine, "write", echoed)
     assert message_of(DriverError, bench.driver.open) == (
-        f"{bench.ports[0].path}: its adapter returns what is sent; questions cannot be told from answers; "
-        "use an adapter for half-duplex buses, or one that can be told not to"
+        f"{bench.ports[0].path}: its adapter returns what is sent; questions look like answers; "
+        "use an adapter for half-duplex buses, or one that can be set not to"
     )
 
 

@@ -161,7 +161,7 @@ def test_a_link_whose_shape_is_missing_is_refused(name: str, text: str, tmp_path
         made(tmp_path / name, text, collision={})
     assert str(caught.value) == (
         "arm: collision: a shape of 'b' is missing; how near it comes would be unknown; "
-        "see what was said of the description's shapes, and put it right"
+        "look at the warnings about the description's shapes, and put it right"
     )
 
 
