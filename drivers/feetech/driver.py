@@ -133,7 +133,7 @@ class FeetechDriver(SerialDriver):
         """
         places = self._places_of(actuators)
         with self._reached(places) as bus_of:
-            refuse_held_places(places, bus_of, self.family)
+            refuse_held_places(places, bus_of, self.family, is_open=bool(self._buses))
             self._feedback.note_restart(place.index for place in places)
             for place in places:
                 lock(place, bus_of[place.bus], 0)

@@ -67,7 +67,12 @@ def _table_of(bus: Bus, old: int, new: int) -> Table:
         raise DriverError(where, f"another servo has the id {new}", reason, "choose a free one")
     torque = table["torque_enable"]
     if bus.read(old, torque.address, torque.size) != torque.encode(0):
-        raise DriverError(where, "its torque is on", "", "switch it off, then set the id")
+        raise DriverError(
+            where,
+            "its torque is on",
+            "",
+            f"support it, restart it by `--protocol feetech --reboot {old}`, then set the id",
+        )
     return table
 
 

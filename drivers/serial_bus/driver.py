@@ -340,7 +340,7 @@ class SerialDriver(Driver):
         """Restart servos; raises as `refuse_held_places` and `restart` do."""
         places = self._places_of(actuators)
         with self._reached(places) as bus_of:
-            refuse_held_places(places, bus_of, self.family)
+            refuse_held_places(places, bus_of, self.family, is_open=bool(self._buses))
             restart(places, bus_of)
 
     def _places_of(self, actuators: Sequence[str]) -> list[Place]:

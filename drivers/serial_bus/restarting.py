@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..base import DriverError
 from .scanning import opened
-from .setup import failures, raise_all
+from .setup import SWITCH_OFF, failures, raise_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -64,12 +64,15 @@ def restart(places: Sequence[Place], bus_of: Mapping[int, Bus]) -> None:
     wait_for_boot(places, bus_of)
 
 
-def refuse_held_places(places: Sequence[Place], bus_of: Mapping[int, Bus], family: Family) -> None:
+def refuse_held_places(
+    places: Sequence[Place], bus_of: Mapping[int, Bus], family: Family, *, is_open: bool
+) -> None:
     """Raise DriverError with all servos that hold, so that they would drop, or that do not answer.
 
     One with an error that lets no driver open may be restarted all the same: nothing else releases it.
+    `is_open`: whether the driver is, so that the robot can be disabled.
     """
-    problems = (_hindrance(one, bus_of[one.bus], family) for one in places)
+    problems = (_hindrance(one, bus_of[one.bus], family, is_open=is_open) for one in places)
     raise_all([problem for problem in problems if problem is not None])
 
 
@@ -81,7 +84,7 @@ def wait_for_boot(places: Sequence[Place], bus_of: Mapping[int, Bus]) -> None:
     raise_all([silent_at(one, bus_of[one.bus]) for one in silent])
 
 
-def _hindrance(place: Place, bus: Bus, family: Family) -> DriverError | None:
+def _hindrance(place: Place, bus: Bus, family: Family, *, is_open: bool) -> DriverError | None:
     """Return why a servo is not to be restarted."""
     found = bus.ping(place.servo_id)
     if found is None:
@@ -93,7 +96,7 @@ def _hindrance(place: Place, bus: Bus, family: Family) -> DriverError | None:
     errors = servo.read(family.error_register)
     if not servo.read("torque_enable") or errors & family.fatal:
         return None
-    hint = "support it, reset and disable the robot, then restart it"
+    hint = "support it, reset and disable the robot, then restart it" if is_open else SWITCH_OFF
     if family.clears and errors & servo.read(family.shutdown_register):
         hint = f"`motiond clear ROBOT {place.actuator}` ends its error while it holds"
     return DriverError(servo.where, "its torque is on", "a restart would let it drop", hint)

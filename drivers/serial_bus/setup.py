@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SomeChain = TypeVar("SomeChain", bound=Chain)
 RETURN_DELAY_UNIT_US = 2
+SWITCH_OFF = "support the robot, then switch its power off and on"
+"""What releases a servo while no driver is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +176,7 @@ def refuse_held(chain: Chain, wishes: Iterable[Wish]) -> None:
     changed = {wish.servo.servo_id for wish in wishes}
     raise_all(
         [
-            DriverError(
-                servo.where, "its lasting settings cannot be written", "its torque is on", "switch it off"
-            )
+            DriverError(servo.where, "its lasting settings cannot be written", "its torque is on", SWITCH_OFF)
             for servo in held
             if servo.servo_id in changed
         ]

@@ -105,7 +105,8 @@ def test_does_not_release_a_servo_to_set_lasting_settings() -> None:
     options: dict[str, Any] = {"operating_mode": "extended_position", "write_eeprom": True}
     with Bench([servo(1, torque_enable=1)], **options) as bench:
         assert message_of(DriverError, bench.driver.open) == (
-            f"{bench.where(0)}: its lasting settings cannot be written; its torque is on; switch it off"
+            f"{bench.where(0)}: its lasting settings cannot be written; its torque is on; "
+            "support the robot, then switch its power off and on"
         )
         assert bench.servos[0].torque
 

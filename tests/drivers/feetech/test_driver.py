@@ -165,7 +165,8 @@ def test_does_not_release_a_servo_to_set_lasting_settings() -> None:
     options: dict[str, Any] = {"homing_offset_ticks": -7, "write_eeprom": True}
     with Bench([servo(1, torque_enable=1)], **options) as bench:
         assert message_of(DriverError, bench.driver.open) == (
-            f"{bench.where(0)}: its lasting settings cannot be written; its torque is on; switch it off"
+            f"{bench.where(0)}: its lasting settings cannot be written; its torque is on; "
+            "support the robot, then switch its power off and on"
         )
         assert bench.servos[0].torque
 
@@ -667,6 +668,15 @@ def test_a_restart_ends_what_a_servo_keeps_and_one_that_holds_is_refused(bench: 
     assert bench.servos[1].error_byte == 0
     bench.driver.enable()
     bench.play([0, 0, 0], ticks=5)
+
+
+def test_one_that_holds_while_the_driver_cannot_open_is_released_by_its_power_alone(bench: Bench) -> None:
+    bench.hold()
+    bench.driver.close()
+    assert message_of(DriverError, bench.driver.reboot, ["base"]) == (
+        f"{bench.where(0)}: its torque is on; a restart would let it drop; "
+        "support the robot, then switch its power off and on"
+    )
 
 
 @pytest.mark.parametrize("opens", [True, False])

@@ -128,5 +128,6 @@ def test_an_id_that_no_servo_has_is_refused(clock: Clock) -> None:
 def test_a_servo_that_holds_keeps_its_id(clock: Clock) -> None:
     port = _port(clock, servo(1, torque_enable=1))
     assert message_of(DriverError, _set_id, port, 1, 3) == (
-        f"{port.path} servo 1: its torque is on; switch it off, then set the id"
+        f"{port.path} servo 1: its torque is on; support it, restart it by `--protocol feetech --reboot 1`, "
+        "then set the id"
     )
