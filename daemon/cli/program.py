@@ -47,7 +47,7 @@ def _exit_code(arguments: list[str]) -> int:
         from .run import app
     else:
         from .app import app
-    from .output import DONE, WRONG_INPUT, report
+    from .output import DONE, FAILED, WRONG_INPUT, report
 
     if "_MOTIOND_COMPLETE" in os.environ:  # a shell asks
         from typer._completion_classes import completion_init
@@ -68,8 +68,10 @@ def _exit_code(arguments: list[str]) -> int:
         return report(f"motiond: {problem}; nothing is written; {hint}", WRONG_INPUT)
     except Exception as error:
         cause = cause_of(error)
-        if isinstance(cause, Unwritable):  # reported at the end, as also where it was swallowed
-            return cause.exit_code
+        # The one is reported at the end, as also where it was swallowed; by the other, nobody reads any more,
+        # as where a shell wants no completion now.
+        if isinstance(cause, Unwritable) or isinstance(error, BrokenPipeError):
+            return FAILED
         exit_code = getattr(cause, "exit_code", None)
         if exit_code is None:
             raise

@@ -45,12 +45,21 @@ def test_a_stdout_that_is_full_is_told_in_one_line(arguments: tuple[str, ...], u
     assert (told.returncode, told.stderr.decode()) == (1, FULL)
 
 
-def test_who_reads_no_more_is_told_nothing() -> None:
+COMPLETES = {"_MOTIOND_COMPLETE": "complete_bash", "COMP_WORDS": "motiond emu", "COMP_CWORD": "1"}
+
+
+@pytest.mark.parametrize("environment", [{}, COMPLETES], ids=["help", "completion"])
+def test_who_reads_no_more_is_told_nothing(environment: dict[str, str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as out:
         told = subprocess.run(
-            [MOTIOND, "--help"], stdout=out, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False
+            [MOTIOND, "--help"],
+            env=os.environ | environment,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            timeout=PATIENCE_S,
+            check=False,
         )
     assert told.stderr == b""
 
