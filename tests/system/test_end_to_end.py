@@ -121,6 +121,11 @@ def walk(rig: Rig) -> Floats:
     return rows
 
 
+def is_listed(name: str, motions: list[dict[str, Any]]) -> bool:
+    """Whether a motion is read and checked, as a larger one is not yet where its robot is idle."""
+    return any(motion["name"] == name for motion in motions)
+
+
 def contains_in_order(trace: Floats, rows: Floats) -> bool:
     """Whether the rows stand in the trace one after the other, bit for bit."""
     starts = range(len(trace) - len(rows) + 1)
@@ -135,6 +140,7 @@ async def test_one_request_through_the_broker_plays_every_row_of_a_29_joint_walk
     rig.robot["on_late"] = "stretch"  # where the machine stands still, the walk ends later and skips no row
     async with running(rig) as daemon, subscribed(settings) as observer:
         await state(observer, "idle")
+        await observer.until("motiond/arm/motions", lambda data: is_listed("walk", data["motions"]))
         for _attempt in range(3):
             ended = await result(observer, await play(observer, "walk"))
             assert ended["code"] == "SUCCESSFUL"
