@@ -358,5 +358,5 @@ class Recorder:
             self._retry_s = asyncio.get_running_loop().time() + RETRY_S
         is_known = recording.why == "always" and recording.problem == self._problem
         if not (is_known or recording.is_reported):
-            self._warn(recording.problem)
+            self._warn(recording.problem.removeprefix(f"{self._robot}: "))
         self._problem, recording.is_reported = recording.problem, True

@@ -74,8 +74,9 @@ def read_summary(path: Path) -> RecordingSummary:
                 return RecordingSummary()
             records = {record.name: record.metadata for record in reader.iter_metadata()}
             return _summary_of(summary.statistics, records)
-    except Exception as error:  # noqa: BLE001 - the library raises what it likes where a file is damaged
-        log.warning("%s: its metadata cannot be read; %r", path, error)
+    except Exception:  # noqa: BLE001 - the library raises what it likes where a file is damaged
+        hint = "`motiond recording show` reads what is whole"
+        log.warning("%s: has no summary; it was cut short or is damaged; %s", path, hint)
         return RecordingSummary()
 
 

@@ -44,7 +44,7 @@ def problems(rig: Rig) -> list[str]:
 
 
 def recorded_no_further(rig: Rig, reason: str) -> str:
-    return f"arm: it is recorded no further; {rig.folder / 'recordings'}: {reason}"
+    return f"it is recorded no further; {rig.folder / 'recordings'}: {reason}"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ async def test_the_disk_fails_in_the_middle_and_the_motion_plays_on(
         )
     assert result["code"] == "SUCCESSFUL"
     assert problems(rig) == [recorded_no_further(rig, reason)]
-    assert (report["recording"], report["problem"]) == (False, recorded_no_further(rig, reason))
+    assert (report["recording"], report["problem"]) == (False, f"arm: {recorded_no_further(rig, reason)}")
     assert [path.name for path in files(rig)] == [started["file"]]
     assert is_whole(only(rig))
 
@@ -109,7 +109,7 @@ async def test_a_folder_in_which_nothing_may_be_written_refuses_a_recording(
         for _ in range(2):
             assert await refused(registry, "record/start") == ("DISK_TROUBLE", message)
         assert (await play(rig, registry))["recording"] is None
-    assert problems(rig) == [message, message]
+    assert problems(rig) == [message.removeprefix("arm: ")] * 2
 
 
 async def test_a_name_that_another_daemon_takes_meanwhile_gets_a_number(
@@ -300,7 +300,7 @@ async def test_a_defect_of_recording_ends_the_recording_alone(
         await rig.until("event", lambda event: event["kind"] == "recording")
         result = await play(rig, registry)
     assert result["code"] == "SUCCESSFUL"
-    assert problems(rig) == [f"arm: it {begun}; it failed inside motiond; the daemon's log says more"]
+    assert problems(rig) == [f"it {begun}; it failed inside motiond; the daemon's log says more"]
 
 
 async def test_a_folder_that_hangs_is_said_to(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
