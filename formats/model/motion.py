@@ -191,12 +191,15 @@ class Motion:
         Raises
         ------
         MotionError
-            If a component is no series of numbers over time, the rate is none above 0 or above 100,000, or
-            there would be too many rows.
+            If a component is no series of numbers over time, the rate is none above 0 or above 100,000,
+            rows would be further apart than the motion lasts, or there would be too many of them.
         """
         if not 0 < rate_hz <= FASTEST_FRAME_RATE:
             rate = told_exactly(rate_hz)
             raise MotionError(f"{self.name}: the rate is {rate} frames/s; {RATE_RULE}; correct it")
+        if 0 < self.duration_s * rate_hz < 1 - SAME_SPACING:
+            problem = f"lasts {self.duration_s:g} s; at {rate_hz:g} frames/s rows are {1 / rate_hz:g} s apart"
+            raise MotionError(f"{self.name}: {problem}; choose at least {1 / self.duration_s:.6g}")
         series = (
             self.positions,
             *(value for value in self.components.values() if isinstance(value, np.ndarray)),

@@ -188,6 +188,15 @@ def test_more_rows_than_memory_holds_are_refused() -> None:
     )
 
 
+def test_rows_further_apart_than_the_motion_lasts_are_refused() -> None:
+    lasting = motion().duration_s
+    assert motion().resampled(1.0 / lasting).times.size == 2
+    with pytest.raises(MotionError) as caught:
+        motion().resampled(0.5 / lasting)
+    problem = f"lasts {lasting:g} s; at {0.5 / lasting:g} frames/s rows are {2 * lasting:g} s apart"
+    assert str(caught.value) == f"{motion().name}: {problem}; choose at least {1 / lasting:.6g}"
+
+
 @pytest.mark.parametrize(
     ("time_s", "frame"),
     [(-5, 0), (0.04, 0), (0.05, 0), (0.06, 1), (0.4, 2), (0.25, 1), (0.46, 3), (5, 3)],
