@@ -218,6 +218,7 @@ def _clear(place: Place, bus: Bus) -> int | None:
     servo = _servo(place, bus)
     torque, goal = servo.read("torque_enable"), None
     if torque:
+        _refuse_lost(servo)
         goal = servo.read("present_position")
         _refuse_beyond(servo, goal)
         servo.write("goal_position", goal)
@@ -226,6 +227,13 @@ def _clear(place: Place, bus: Bus) -> int | None:
     if bits & (servo.read(FEETECH.shutdown_register) | FEETECH.fatal):
         raise failed(servo, bits, FEETECH)
     return goal
+
+
+def _refuse_lost(servo: Servo) -> None:
+    """Raise DriverError if a servo does not know where it is, and so not where it would hold."""
+    bits = servo.read(FEETECH.error_register)
+    if bits & FEETECH.fatal:
+        raise failed(servo, bits, FEETECH)
 
 
 def _refuse_beyond(servo: Servo, position: int) -> None:

@@ -670,6 +670,21 @@ def test_a_restart_ends_what_a_servo_keeps_and_one_that_holds_is_refused(bench: 
     bench.play([0, 0, 0], ticks=5)
 
 
+def test_a_servo_that_does_not_know_where_it_is_is_not_cleared_while_it_holds(bench: Bench) -> None:
+    """It would hold, with all its torque, where it believes to be."""
+    bench.hold()
+    one = bench.servos[1]
+    one.fail(0x22)
+    message_of(DriverError, bench.read)
+    one.turn_to(2300)
+    log = _writes(one, {"goal_position", "torque_enable"})
+    assert message_of(DriverError, bench.driver.clear, ["shoulder"]) == (
+        f"{bench.where(1)}: reports an angle sensor error and overload; {LOST}; {SUPPORT}, then "
+        "`motiond reboot ROBOT shoulder`; if that does not help, replace the servo"
+    )
+    assert log == []
+
+
 def test_one_that_holds_while_the_driver_cannot_open_is_released_by_its_power_alone(bench: Bench) -> None:
     bench.hold()
     bench.driver.close()
