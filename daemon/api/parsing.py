@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import reprlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
@@ -25,6 +26,8 @@ MOST_KEYS, MOST_LEVELS = 100, 64
 ENTRIES_A_VALUE = 1 / 4  # of one list or object, at most
 MOST_PROBLEMS, MOST_PROBLEM_BYTES = 10, 1500  # of a refusal, so that it fits in 4 kB
 MOST_HINTS = 3  # of likely spellings, which cost more than all else of a refusal
+_PYDANTICS = re.compile(r"^.*? should | or instance of \w+$| after validation.*$")
+"""What is left out of "Input should be …", "List should have at least 1 item after validation, not 0"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,8 +281,7 @@ def _problem(
     if found["type"] == "missing":
         return RequestProblem(raw.where, f"'{key}' is missing", f"{raw.verb} needs it", "add it", field)
     own = found.get("ctx", {}).get("error")
-    # pydantic: "Input should be …", "String should have …"
-    reason = str(own) if own else f"it must {found['msg'].partition(' should ')[2] or found['msg']}"
+    reason = str(own) if own else f"it must {_PYDANTICS.sub('', found['msg'])}"
     if not path:  # of the whole request, which may hold a lease that no log is to show
         return RequestProblem(raw.where, reason, hint="correct it")
     return RequestProblem(

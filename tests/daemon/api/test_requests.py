@@ -35,6 +35,12 @@ def test_a_payload_that_is_no_json_object_is_refused(payload: bytes, message: st
     assert refused("arm", "play", payload) == f"arm/play: {message}"
 
 
+def test_an_empty_list_is_refused() -> None:
+    assert refused("arm", "servo/clear", b'{"servos": []}') == (
+        "arm/servo/clear: 'servos' is []; it must have at least 1 item; correct it"
+    )
+
+
 PROBLEMS: tuple[tuple[dict[str, object], list[str]], ...] = (
     ({"sped": 1}, [f"unknown key 'sped'; {KNOWN}; did you mean 'speed'?"]),
     (
@@ -97,7 +103,7 @@ STEP = "steps[2] knows motion, blend_s, pause_s, repeat, speed"
     [
         ({"motion": "nod", "blend_s": -1}, "'steps[2].blend_s' is -1; it must be greater than or equal to 0"),
         ({"motion": 3}, "'steps[2].motion' is 3; it must be a valid string"),
-        ("nod", "'steps[2]' is 'nod'; it must be a valid dictionary or instance of StepRequest"),
+        ("nod", "'steps[2]' is 'nod'; it must be a valid dictionary"),
         ({"motion": "nod", "blend": 1}, f"unknown key 'steps[2].blend'; {STEP}; did you mean 'blend_s'?"),
         ({"repeat": 2}, "'steps[2].motion' is missing; sequence needs it; add it"),
     ],
