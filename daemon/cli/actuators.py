@@ -15,6 +15,8 @@ from .ports import naming_its_robot
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from motiond.drivers.dynamixel.emulator import EmulatedServo as DynamixelServo
+    from motiond.drivers.feetech.emulator import EmulatedServo as FeetechServo
     from motiond.drivers.serial_bus import Scanned
 
 app = typer.Typer()
@@ -24,6 +26,7 @@ emulate = typer.Typer(
 app.add_typer(emulate, name="emulate")
 
 M = TypeVar("M")
+S = TypeVar("S", "DynamixelServo", "FeetechServo")
 Protocol = Literal["dynamixel", "feetech"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 MEANWHILE = "`motiond reboot {robot} SERVO` restarts a servo meanwhile; to scan, stop that daemon"
@@ -31,6 +34,8 @@ SCANNED = ("baud", "id", "model", "firmware", "torque", "ticks", "rad", "V", "°
 HAND_AFTER_S, HAND_S, HAND_TICKS, HAND_STEP_S = 0.5, 4.0, 250.0, 0.02
 """How an emulated hand moves a servo whose torque goes off: so long after that, there and back in so long, by
 so much, in such steps."""
+TWIN_TICKS = 100.0
+"""How far emulated servos with one id are apart."""
 
 BaudOfEmulated = Annotated[
     int | None, typer.Option("--baud", help="Answer as late as at this rate; without it, at once.")
@@ -211,6 +216,7 @@ def dynamixel(
     known = _model_of(model, models_by_name())
     settings = {"return_delay": return_delay // 2}
     servos = [EmulatedServo(one, known, settings) for one in ids or (1, 2, 3)]
+    _part_twins(servos)
     with EmulatedPort(EmulatedChain(servos, time.monotonic), baud) as port:
         typer.echo(port.path)
         _until_a_signal(seconds)
@@ -236,6 +242,7 @@ def feetech(
     _check_emulated("feetech", ids, baud, seconds, pty=pty)
     known = _model_of(model, models_by_name())
     servos = [EmulatedServo(one, known) for one in ids or (1, 2, 3)]
+    _part_twins(servos)
     with EmulatedPort(EmulatedChain(servos, time.monotonic), baud) as port:
         typer.echo(port.path)
         released_s = dict.fromkeys(servos, -inf)
@@ -248,6 +255,14 @@ def feetech(
                     servo.hand_ticks_s = _hand_ticks_s(now_s - released_s[servo])
 
         _until_a_signal(seconds, move if hand else None)
+
+
+def _part_twins(servos: "Sequence[S]") -> None:
+    """Turn servos with one id to different places, as those that answer alike would be taken for one."""
+    ids = [servo.servo_id for servo in servos]
+    for place, servo in enumerate(servos):
+        if twins := ids[:place].count(servo.servo_id):
+            servo.turn_to(servo.position_ticks + twins * TWIN_TICKS)
 
 
 def _hand_ticks_s(since_s: float) -> float:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import orjson
 import pytest
 from typer.testing import CliRunner
 
-from motiond.daemon.cli.actuators import HAND_STEP_S, _hand_ticks_s, app
+from motiond.daemon.cli.actuators import HAND_STEP_S, _hand_ticks_s, _part_twins, app
 from motiond.drivers.base import DriverError, DriverTimeout
 from motiond.drivers.serial_bus import Scanned
+from tests.drivers.dynamixel import bench as dynamixel
+from tests.drivers.feetech import bench as feetech
 
 
 @pytest.mark.parametrize(
@@ -159,6 +161,14 @@ def test_where_servos_of_one_protocol_answer_the_other_is_not_tried(monkeypatch:
     result = CliRunner().invoke(app, ["scan", "/dev/u", "--json"], standalone_mode=False)
     (servo,) = orjson.loads(result.stdout)
     assert (result.return_value, servo["protocol"], servo["servo_id"]) == (0, "dynamixel", 7)
+
+
+@pytest.mark.parametrize("maker", [dynamixel, feetech])
+def test_emulated_servos_with_one_id_are_at_different_places(maker: Any) -> None:
+    servos = [maker.servo(one) for one in (1, 2, 1, 1)]
+    begin = servos[0].position_ticks
+    _part_twins(servos)
+    assert [one.position_ticks - begin for one in servos] == [0, 0, 100, 200]
 
 
 def test_an_emulated_hand_moves_a_servo_there_and_back() -> None:
