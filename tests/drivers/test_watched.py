@@ -11,7 +11,8 @@ import pytest
 from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
 from motiond.drivers.registry import make_driver
 from motiond.drivers.testing.rig import Clock
-from tests.drivers.dynamixel.bench import Bench, servo
+from tests.drivers.dynamixel import bench as dynamixel
+from tests.drivers.feetech import bench as feetech
 from tests.drivers.hebi.arm import Arm
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 PAGE = (Path(__file__).parents[2] / "docs" / "explanations" / "checks.md").read_text(encoding="utf-8")
 STATES = ("holds", "halted", "released")
+BENCHES: dict[str, Any] = {"dynamixel": dynamixel, "feetech": feetech}
 TICK_S = 0.01
 MOST_TICKS = 100
 NOTHING = "\N{EN DASH}"
@@ -92,26 +94,27 @@ def simulated(kind: str, failure: str) -> Iterator[tuple[Rehearsal, Callable[[],
     driver.close()
 
 
-def _fail(bench: Bench, failure: str) -> None:
-    one = bench.servos[2]
+def _fail(one: Any, failure: str) -> None:
     match failure:
         case "torque off":
             one.set("torque_enable", 0)
         case "bus watchdog tripped":
             one.set("bus_watchdog", 0xFF)
         case "restarted":
-            one.reboot()
+            one.restart() if hasattr(one, "restart") else one.reboot()
             one._booted_s = -1.0
-        case "shut down by a hardware error":
+        case "shut down by a hardware error" | "reports overload":
             one.fail(0x20)
         case "no answer":
             one.mute = True
 
 
 @contextmanager
-def emulated(_kind: str, failure: str) -> Iterator[tuple[Rehearsal, Callable[[], None]]]:
-    with Bench([servo(1), servo(2), servo(7)], command_lifetime_s=2.0) as bench:
-        yield Rehearsal(bench.driver, bench.clock), lambda: _fail(bench, failure)
+def emulated(kind: str, failure: str) -> Iterator[tuple[Rehearsal, Callable[[], None]]]:
+    maker = BENCHES[kind]
+    servos = [maker.servo(number) for number in (1, 2, 7)]
+    with maker.Bench(servos, command_lifetime_s=2.0) as bench:
+        yield Rehearsal(bench.driver, bench.clock), lambda: _fail(servos[2], failure)
 
 
 @contextmanager
@@ -134,7 +137,13 @@ def imitated(_kind: str, failure: str) -> Iterator[tuple[Rehearsal, Callable[[],
     arm.driver.close()
 
 
-MAKERS = {"sim": simulated, "composite": simulated, "dynamixel": emulated, "hebi": imitated}
+MAKERS = {
+    "sim": simulated,
+    "composite": simulated,
+    "dynamixel": emulated,
+    "feetech": emulated,
+    "hebi": imitated,
+}
 
 
 def rows() -> list[list[str]]:
