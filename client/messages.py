@@ -24,6 +24,7 @@ from .reports import Report
 from .transport import GROUP, MOST_AT_ONCE, STOPS, Deadline, Interest, Transport, data_of
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Collection
     from pathlib import Path
 
@@ -258,21 +259,24 @@ class HttpTransport(MessageTransport):
                     self._take_message(message.data)
                     if self.connected.is_set():
                         opening.reschedule(None)
-        except aiohttp.WSServerHandshakeError as error:
-            reason = "the token is missing or wrong; pass token=" if error.status == 401 else error.message
-            raise NoAnswer(f"{self.place}: no connection to the daemon; {reason}") from error
-        except aiohttp.ClientConnectorCertificateError as error:
-            met = cast("ssl.SSLCertVerificationError", error.certificate_error)
-            is_set = self._ca_file is not None
-            reason = f"its certificate {why_distrusted(met, 'the URL', 'ca_file', is_set=is_set)}"
-            raise NoAnswer(f"{self.place}: no connection to the daemon; {reason}") from error
         except (OSError, TimeoutError, aiohttp.ClientError) as error:
-            reason = "nobody answers there; start the daemon, or correct the URL"
-            raise NoAnswer(f"{self.place}: no connection to the daemon; {reason}") from error
+            raise NoAnswer(f"{self.place}: no connection to the daemon; {self._reason_of(error)}") from error
         finally:
             self._socket = None
             self._fail()
         raise self._broken()
+
+    def _reason_of(self, error: Exception) -> str:
+        """Return why there is no connection, with a hint."""
+        import aiohttp  # noqa: PLC0415 - loaded already
+
+        if isinstance(error, aiohttp.WSServerHandshakeError):
+            return "the token is missing or wrong; pass token=" if error.status == 401 else error.message
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            met = cast("ssl.SSLCertVerificationError", error.certificate_error)
+            why = why_distrusted(met, "the URL", "ca_file", is_set=self._ca_file is not None)
+            return f"its certificate {why}"
+        return "nobody answers there; start the daemon, or correct the URL"
 
     def _take_message(self, data: Any) -> None:
         if isinstance(data, bytes):
