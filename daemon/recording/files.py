@@ -118,16 +118,16 @@ class RecordingFiles:
 
         - `recording`: what is recorded now; where a second has gone by, it is cut
         """
-        for whose, act, given in parts:
-            self._guarded(whose, act, *given)
+        for whose, act, arguments in parts:
+            self._guarded(whose, act, *arguments)
         if recording is not None and self._writer is not None and time.monotonic() - self._cut_s >= CUT_S:
             self._guarded(recording, self._cut)
 
-    def _guarded(self, recording: Recording, act: Callable[..., None], *given: Any) -> None:
+    def _guarded(self, recording: Recording, act: Callable[..., None], *arguments: Any) -> None:
         if recording.has_ended:
             return
         try:
-            act(recording, *given)
+            act(recording, *arguments)
         except Exception as error:
             if not isinstance(error, OSError):
                 log.exception("%s: failed inside motiond", recording.file)

@@ -258,9 +258,9 @@ class Recorder:
             self._put(self._files.add_gap, *self._missing, SLOW)
             self._missing = None
 
-    def _put(self, act: Callable[..., None], *given: Any) -> None:
+    def _put(self, act: Callable[..., None], *arguments: Any) -> None:
         if self._recording is not None:
-            self._parts.append((self._recording, act, given))
+            self._parts.append((self._recording, act, arguments))
 
     def _announce(self) -> None:
         """Have a beginning or an end written and reported at once."""
@@ -277,18 +277,18 @@ class Recorder:
 
     # -- the thread -----------------------------------------------------------------------------------------
 
-    async def in_folder(self, act: Callable[..., Answer], *given: Any) -> Answer:
+    async def in_folder(self, act: Callable[..., Answer], *arguments: Any) -> Answer:
         """Do something with the folder that is asked for; raises RequestError: TIMEOUT, if the disk hangs."""
         try:
             async with asyncio.timeout(ANSWER_S):
-                return await self._in_thread(act, *given)
+                return await self._in_thread(act, *arguments)
         except TimeoutError as error:
             raise self._unanswered("ask again") from error
 
-    async def _in_thread(self, act: Callable[..., Answer], *given: Any) -> Answer:
+    async def _in_thread(self, act: Callable[..., Answer], *arguments: Any) -> Answer:
         """Do something with the folder in a thread that nobody waits for at the daemon's end."""
         thread = DaemonThread(f"{self._robot}.recordings")
-        return await asyncio.get_running_loop().run_in_executor(thread, act, *given)
+        return await asyncio.get_running_loop().run_in_executor(thread, act, *arguments)
 
     def _unanswered(self, hint: str) -> RequestError:
         what, reason = f"not done in {ANSWER_S:g} s", "the disk does not answer"

@@ -139,16 +139,16 @@ class Client:
         from ...config.secrets import has_password
 
         base, broker = (text and as_listed(text) for text in (self.base, self.broker))
-        given: dict[str, Any] = {"base": base, "ca_file": self.ca_file if encrypts else None}
-        given = {option: value for option, value in given.items() if value is not None}
+        options: dict[str, Any] = {"base": base, "ca_file": self.ca_file if encrypts else None}
+        options = {option: value for option, value in options.items() if value is not None}
         if broker is not None:
-            given = {"broker": broker, "base": settings.base, "protocol": "3.1.1"} | given
-        elif given:
-            given = settings.model_dump(exclude_unset=True) | given
+            options = {"broker": broker, "base": settings.base, "protocol": "3.1.1"} | options
+        elif options:
+            options = settings.model_dump(exclude_unset=True) | options
         else:
             return settings
         try:
-            mqtt = MqttSettings(**given)
+            mqtt = MqttSettings(**options)
         except ValidationError as error:
             key, reason = first_problem(error)
             by_environment = key == "broker" and "broker" not in self.typed
@@ -198,12 +198,12 @@ def asks_a_daemon(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a subcommand the options that find the broker; it gets them as its parameter `client`."""
 
     @wraps(command)
-    def asking(*, context: typer.Context, **given: Any) -> Any:
-        found = {name: given.pop(name) for name in OPTIONS}
-        typed = frozenset(name for name in found if _is_typed(context, name))
+    def asking(*, context: typer.Context, **arguments: Any) -> Any:
+        options = {name: arguments.pop(name) for name in OPTIONS}
+        typed = frozenset(name for name in options if _is_typed(context, name))
         if "config" in typed and "broker" not in typed:
-            found["broker"] = None  # what is typed says more than what the environment says
-        return command(**given, client=Client(**found, typed=typed))
+            options["broker"] = None  # what is typed says more than what the environment says
+        return command(**arguments, client=Client(**options, typed=typed))
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = [one for one in inspect.signature(command).parameters.values() if one.name != "client"]

@@ -48,22 +48,22 @@ def serve(
     from ...log import start_logging
 
     files = {"token_file": token_file, "cert_file": cert_file, "key_file": key_file}
-    given = {**files, "hosts": hosts, "origins": origins}
-    http = _http({"listen": listen} | {name: value for name, value in given.items() if value is not None})
+    options = {**files, "hosts": hosts, "origins": origins}
+    http = _http({"listen": listen} | {name: value for name, value in options.items() if value is not None})
     mqtt = client.mqtt()
     start_logging(logging.DEBUG if verbose else logging.INFO)
     awaited(FleetServer(mqtt, http).run())
     return DONE
 
 
-def _http(given: dict[str, Any]) -> "HttpSettings":
+def _http(options: dict[str, Any]) -> "HttpSettings":
     """Check the options by which HTTP is served, as those of a configuration are."""
     from pydantic import ValidationError
 
     from ...config.http import HttpSettings
 
     try:
-        return HttpSettings(**given)
+        return HttpSettings(**options)
     except ValidationError as error:
         key, reason = first_problem(error)
         hint = option_of(key).removesuffix("s") if key in {"hosts", "origins"} else option_of(key)

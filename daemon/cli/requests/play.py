@@ -195,8 +195,8 @@ def _plays_here(asks: dict[str, bool], *, dry_run: bool, trace: Path | None) -> 
     if trace is not None and trace.suffix.lower() != ".npz":
         name = printable(f"{trace.stem}.npz")
         raise typer.BadParameter(f"--trace writes .npz alone, for numpy.load; name it {name}")
-    for option, given in asks.items():
-        if dry_run and given:
+    for option, is_set in asks.items():
+        if dry_run and is_set:
             raise typer.BadParameter(f"{option} is for a daemon; a dry run asks none; leave one of them out")
     return dry_run
 

@@ -13,11 +13,11 @@ FOREVER = "forever"
 MOST_LOOPS = 1_000_000_000
 
 
-def _unix_time(given: str | float) -> float:
+def _unix_time(value: str | float) -> float:
     """Read a moment; JSON has no NaN, and would ask for none in its place."""
-    if math.isfinite(time_s := number_of(given)):
+    if math.isfinite(time_s := number_of(value)):
         return time_s
-    raise typer.BadParameter(f"{quoted(given)} is no time; write Unix time in s, as `date +%s` prints it")
+    raise typer.BadParameter(f"{quoted(value)} is no time; write Unix time in s, as `date +%s` prints it")
 
 
 def checked_loop(text: str) -> str:
@@ -54,13 +54,13 @@ def steps_of(texts: list[str], *, blend_s: float, pause_s: float) -> list[dict[s
     return steps
 
 
-def _step_key(text: str, given: str) -> tuple[str, Any]:
-    key, _, value = given.partition("=")
+def _step_key(step: str, text: str) -> tuple[str, Any]:
+    key, _, value = text.partition("=")
     try:
         return key, STEP_KEYS[key](value)
     except (KeyError, ValueError):
         known = f"write MOTION, with {', '.join(STEP_KEYS)} behind it as in nod,repeat=2,speed=0.5"
-        raise typer.BadParameter(f"{quoted(text)} is no step; {known}") from None
+        raise typer.BadParameter(f"{quoted(step)} is no step; {known}") from None
 
 
 Speed = Annotated[
