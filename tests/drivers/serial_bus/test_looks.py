@@ -123,8 +123,10 @@ def test_nothing_is_sent_while_the_answer_may_be_on_its_way(bench: Any) -> None:
 
 
 def test_an_answer_that_does_not_come_is_missed(bench: Any) -> None:
-    bench.chains[0].faults.extend([lambda frame: frame, lambda _: b""])
+    bench.read()
+    bench.chains[0].faults.extend([lambda feedback: feedback, lambda _: b""])
     read_until_looked_at(bench)
+    assert not bench.chains[0].faults
     write(bench)
     bench.read()
     assert bench.driver.errors.missed.tolist() == [1]

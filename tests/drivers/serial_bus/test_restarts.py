@@ -168,3 +168,16 @@ def test_one_whose_error_has_gone_by_itself_is_not_switched_on_by_the_halt() -> 
         one.turn_to(1900)
         halt_for(bench, 30)
         assert (one.torque, one.position_ticks) == (False, 1900)
+
+
+def test_a_servo_that_had_shut_down_gets_goals_as_soon_as_it_holds_again(bench: Any) -> None:
+    failed = bench.servos[1]
+    failed.fail(0x20)
+    assert "reports overload" in message_of(DriverError, bench.read)
+    bench.driver.disable()
+    bench.driver.reboot(["shoulder"])
+    bench.driver.enable()
+    command = ActuatorCommand(3)
+    command.position[:] = 0.0
+    bench.driver.write(command)
+    assert abs(failed.get("goal_position") - failed.model.zero_ticks) <= 1
