@@ -10,7 +10,7 @@ from motiond.drivers.base import DriverConfigError, DriverError
 from tests.drivers.dynamixel import bench as dynamixel
 from tests.drivers.errors import message_of
 from tests.drivers.feetech import bench as feetech
-from tests.drivers.serial_bus.test_errors import MAKERS
+from tests.drivers.serial_bus.makers import MAKERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

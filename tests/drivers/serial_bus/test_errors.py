@@ -11,22 +11,18 @@ from motiond.drivers.base import DriverError
 from motiond.drivers.feetech.protocol import checksum
 from tests.drivers.dynamixel import bench as dynamixel
 from tests.drivers.errors import message_of
-from tests.drivers.feetech import bench as feetech
+from tests.drivers.serial_bus.makers import MAKERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ONE_BY_ONE = partial(dynamixel.servo, model="2XL430-W250")
-MAKERS: dict[str, tuple[type[Any], Callable[..., Any]]] = {
-    "dynamixel": (dynamixel.Bench, ONE_BY_ONE),
-    "sts": (feetech.Bench, feetech.servo),
-    "scs": (feetech.Bench, partial(feetech.servo, model="SCS0009")),
-}
+WITH_ANSWERS_APART = MAKERS | {"dynamixel": (dynamixel.Bench, ONE_BY_ONE)}
 
 
-@pytest.fixture(params=MAKERS)
+@pytest.fixture(params=WITH_ANSWERS_APART)
 def bench(request: pytest.FixtureRequest) -> Iterator[Any]:
-    bench_type, make_servo = MAKERS[request.param]
+    bench_type, make_servo = WITH_ANSWERS_APART[request.param]
     with bench_type([make_servo(1), make_servo(2), make_servo(3)]) as bench:
         yield bench.hold()
 
@@ -82,7 +78,7 @@ def of_a_stranger(frame: bytes) -> bytes:
 
 @pytest.mark.parametrize("maker", ["sts", "scs"])
 def test_an_answer_of_a_servo_that_nobody_asked_counts_for_none(maker: str) -> None:
-    bench_type, make_servo = MAKERS[maker]
+    bench_type, make_servo = WITH_ANSWERS_APART[maker]
     with bench_type([make_servo(1), make_servo(2), make_servo(3)]).hold() as bench:
         spoil_second(bench, of_a_stranger)
         bench.read()

@@ -8,18 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.drivers.base import ActuatorCommand, DriverError
-from tests.drivers.dynamixel import bench as dynamixel
 from tests.drivers.errors import message_of
-from tests.drivers.feetech import bench as feetech
+from tests.drivers.serial_bus.makers import MAKERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-MAKERS: dict[str, tuple[type[Any], Callable[..., Any]]] = {
-    "dynamixel": (dynamixel.Bench, dynamixel.servo),
-    "sts": (feetech.Bench, feetech.servo),
-    "scs": (feetech.Bench, partial(feetech.servo, model="SCS0009")),
-}
+    from collections.abc import Iterator
 
 
 @pytest.fixture(params=MAKERS)

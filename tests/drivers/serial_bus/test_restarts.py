@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from motiond.drivers.base import ActuatorCommand, DriverError
-from tests.drivers.dynamixel import bench as dynamixel
 from tests.drivers.errors import message_of
 from tests.drivers.feetech import bench as feetech
+from tests.drivers.serial_bus.makers import MAKERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-MAKERS: dict[str, tuple[type[Any], Callable[..., Any]]] = {
-    "dynamixel": (dynamixel.Bench, dynamixel.servo),
-    "sts": (feetech.Bench, feetech.servo),
-    "scs": (feetech.Bench, partial(feetech.servo, model="SCS0009")),
-}
 PATIENT = {"lost_after": 100}
 
 
