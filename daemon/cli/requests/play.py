@@ -226,6 +226,11 @@ def _report_dry_run(robot: str, dry_run: "PlayedDry", *, json: bool) -> int:
     elif succeeded:
         typer.echo(text)
     if not json:
+        for contact in result["details"].get("contacts", ()):
+            one, other = contact["bodies"]
+            typer.echo(
+                f"{robot}: {one} and {other} touched, with up to {math.hypot(*contact['force']):.3g} N"
+            )
         typer.echo(f"{robot}: {_how(dry_run)}")
     return DONE if succeeded else report(text, FAILED)
 

@@ -12,6 +12,7 @@ from motiond.daemon.config.settings import load_settings
 from motiond.daemon.tools.dry_run import run_dry
 from motiond.drivers import CONTACT, ActuatorState
 from motiond.drivers.sim.driver import SimDriver
+from tests.daemon.programs import run_here
 from tests.daemon.recording.recordings import read
 from tests.daemon.rig import Rig, ask
 
@@ -160,3 +161,13 @@ def test_a_dry_run_tells_what_it_touched(tmp_path: Path, touches: Touches) -> No
     touches.once, touches.beyond = [HAND_ON_FLOOR], 0.3
     run = run_dry(load_settings(rig.config), "arm", PlayRequest(motion="short"))
     assert run.result["details"]["contacts"] == [HAND]
+
+
+def test_the_command_of_a_dry_run_says_in_words_what_it_touched(
+    tmp_path: Path, touches: Touches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rig = Rig(tmp_path)
+    touches.once, touches.beyond = [HAND_ON_FLOOR], 0.3
+    code, out, _ = run_here(capsys, "play", "arm", "short", "--dry-run", "-c", rig.config)
+    assert code == 0
+    assert "arm: floor and hand touched, with up to 9.06 N" in out.splitlines()
