@@ -329,7 +329,7 @@ async def test_a_number_sends_a_joint_there_while_the_robot_rests(rig: JogRig) -
             await rig.ask("play", motion="long")
             await desk.until(f"document.querySelector({FIELD!r}).readOnly")
             await page.press(FIELD, "Enter")
-            assert await page.get_attribute(FIELD, "title") == "The robot moves"
+            await page.wait_for_selector(f"{FIELD}[title='The robot moves']")
             await page.click("button.stop")
             await watched.rested_at(rig)
             stopped, before = (await rig.ask("history", limit=2))["data"]["results"]
@@ -434,8 +434,7 @@ async def test_somebody_else_in_control_is_why_a_robot_cannot_be_jogged(rig: Jog
     async with on_the_page(rig, "#/leased/jog") as desk:
         page = desk.page
         await desk.until("document.querySelector('.jog .empty')?.innerText === 'ana is in control'")
-        assert await page.is_disabled(SWITCH)
-        assert await page.get_attribute(".jog input[type=checkbox]", "title") == "ana is in control"
+        await page.wait_for_selector(f"{SWITCH}[title='ana is in control']:disabled")
         await rig.ask("lease/release", "leased", lease=lease)
         await desk.until("!document.querySelector('.jog input[type=checkbox]').disabled")
         await switch_on(page)

@@ -41,7 +41,7 @@ async def test_a_motion_is_played_watched_and_stopped(rig: ManyRobots, desk: Bro
         await desk.until(f"{TIME_OF_MOTION} > 1")
         await page.click("button[aria-label='Preview wave']")
         await desk.until_says("a preview; the robot moves on")
-        assert await page.is_enabled("button:text-is('Pause')")
+        await page.wait_for_selector("button:text-is('Pause'):enabled")
         await page.click(".player button:text('Close')")
         await page.click("button.stop")
         await desk.until_state("idle")
@@ -61,13 +61,13 @@ async def test_a_motion_is_played_watched_and_stopped(rig: ManyRobots, desk: Bro
         assert await page.locator("button.reset").count() == 0
         await page.click("button.estop")
         await desk.until_state("estopped")
-        assert await page.is_disabled(PLAY)
-        assert await page.get_attribute(PLAY, "title") == "An emergency stop holds the robot; reset it first"
+        why = "An emergency stop holds the robot; reset it first"
+        await page.wait_for_selector(f"{PLAY}[title='{why}']:disabled")
         await page.click("a.back")
         await page.click("button:text('Reset all')")
         await page.click(".tile a:text-is('arm')")
         await desk.until_state("idle")
-        assert await page.is_enabled(PLAY)
+        await page.wait_for_selector(f"{PLAY}:enabled")
     assert desk.errors == []
 
 
@@ -374,7 +374,7 @@ async def test_control_is_taken_from_others_and_by_them(rig: ManyRobots, desk: B
         await desk.until(f"{CONTROL} === 'ana is in control'")
         await rig.ask("lease/release", "kept", lease=lease)
         await desk.until(f"{CONTROL} === 'No one is in control'")
-        assert await page.is_enabled(PLAY)
+        await page.wait_for_selector(f"{PLAY}:enabled")
     assert desk.errors == []
 
 
@@ -515,6 +515,7 @@ async def test_what_plays_at_once_is_listed_and_each_is_stopped(rig: ManyRobots,
                 assert await page.evaluate(COVERED) == []
                 if (width, height) in PHONES:
                     assert await page.evaluate(SMALL) == []
+        await browsed.until(f"{STATES} === 'playing,playing'")
         said = await page.inner_text(".goals li:last-child")
         assert re.sub(r"\s+", " ", said) == "long playing added, 2 % all joints Pause long Stop long"
         with part("each is paused and goes on alone"):

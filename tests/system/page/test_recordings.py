@@ -183,7 +183,7 @@ async def test_a_run_is_opened_beside_its_reference(rig: ManyRobots) -> None:
             await browsed.until(f"{CLOCK} > {time} + 0.3")
             await page.keyboard.press("Space")
             await browsed.until_says("Run here")
-            assert await page.get_attribute(".state", "data-state") == "idle"
+            assert (await rig.see("state"))["state"] == "idle"
         with part("what happened, gaps too, is a list that leads there"):
             said = await page.inner_text(".log")
             assert "gap 79 ticks missing: the ring overflowed" in said

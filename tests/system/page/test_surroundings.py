@@ -120,7 +120,7 @@ async def test_a_preview_shows_where_the_motion_comes_nearest_before_anything_mo
         await browsed.until(f"{STANDING_OUT}.length === 0")
         (gone,) = await seen_at(browsed, between)
         assert np.abs(gone - without).max() < 0.1
-        assert await page.get_attribute(".state", "data-state") == "idle"
+        assert (await rig.see("state"))["state"] == "idle"
 
 
 CELL = """<mujoco>
@@ -186,4 +186,4 @@ async def test_what_would_collide_is_shown_before_anything_moves(tmp_path: Path)
                 await browsed.until(f"{VIEW}.gap.group.visible")
                 await page.click(".nearest button")
                 await browsed.until_drawn()
-            assert await page.get_attribute(".state", "data-state") == "idle"
+            assert (await rig.see("state"))["state"] == "idle"

@@ -258,6 +258,7 @@ async def test_a_page_of_ones_own_plays_and_listens_if_its_origin_is_listed(rig:
                     await told_to_a_page(context, not_listed, script)
                 listens_only = re.sub("(?m)^await.*", "", script)
                 assert await told_to_a_page(context, not_listed, listens_only) == "[object Event]"
-                assert await browsed.page.get_attribute(".state", "data-state") == "idle"
+                state = "document.querySelector('.state').dataset.state"
+                assert await browsed.until(f"{state} !== 'unknown' && {state}") == "idle"
                 assert '"robots":["arm"]' in await told_to_a_page(context, listed, script)
                 await browsed.until_state("playing")

@@ -140,7 +140,7 @@ async def test_a_preview_is_drawn_on_the_ghost_while_the_robot_rests(rig: ManyRo
             assert (np.abs(with_ghost[:half] - alone[:half]).max(axis=2) > 0.05).sum() > 500
             await browsed.page.click("button.marker:text('raised')")
             await browsed.until_says("0:01.2 / 0:06.4")
-            assert await browsed.page.get_attribute(".state", "data-state") == "idle"
+            assert (await rig.see("state", "strict"))["state"] == "idle"
             await browsed.page.click("text=How to play")
             await browsed.page.select_option(".options select", "forever")  # a picture may take a second
             await browsed.page.click("button:text('Play it now')")
