@@ -190,8 +190,14 @@ class RecordingFolder:
         try:
             yield
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise RequestError("DISK_TROUBLE", self._robot, problem, reason, _hint(error)) from error
+            raise RequestError(
+                "DISK_TROUBLE", self._robot, problem, self._reason(error), _hint(error)
+            ) from error
+
+    def _reason(self, error: OSError) -> str:
+        reason = error.strerror or str(error)
+        where = "" if self.folder is None else f"{self.folder}: "
+        return f"{where}{reason[:1].lower()}{reason[1:]}"
 
     # -- what is written ------------------------------------------------------------------------------------
 
@@ -247,9 +253,7 @@ class RecordingFolder:
         problem = "it is recorded no further" if has_begun else "it cannot be recorded"
         if not isinstance(error, OSError):
             return f"{self._robot}: {problem}; it failed inside motiond; the daemon's log says more"
-        reason = error.strerror or str(error)
-        where = "" if self.folder is None else f"{self.folder}: "
-        return f"{self._robot}: {problem}; {where}{reason[:1].lower()}{reason[1:]}; {_hint(error)}"
+        return f"{self._robot}: {problem}; {self._reason(error)}; {_hint(error)}"
 
     def make_room(self, size: int, least: int, besides: Path | None = None) -> int:
         """Remove the oldest recordings until there is room for `size` bytes; return the room that there is.

@@ -206,6 +206,14 @@ def test_one_that_is_kept_or_read_is_not_deleted_on_request_either(folder: Recor
     assert left(folder) == []
 
 
+def test_a_file_in_place_of_the_folder_is_named(folder: RecordingFolder) -> None:
+    assert folder.folder is not None
+    folder.folder.touch()
+    reason, hint = f"{folder.folder}: not a directory", "look at that disk, or set recording.folder"
+    expected = f"arm: its recordings cannot be listed; {reason}; {hint}"
+    assert refusal(folder.listed) == ("DISK_TROUBLE", expected)
+
+
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
 def test_a_file_system_without_locks_will_do(
     folder: RecordingFolder, monkeypatch: pytest.MonkeyPatch, number: int
