@@ -158,6 +158,7 @@ class RequestHandlers:
         self._refuse_overtaken(stopped)
         playback = self._robot.planner.playback_for(request, entry)
         goal = new_goal(playback, request, asked_by=asked_by)
+        goal.notes = entry.warnings if entry else ()  # which no list of motions has
         await self._lay_out(goal, request, came_s + READ_WITHIN_S)
         blended = await self._blended(goal, came_s + READ_WITHIN_S) if goal.blend_s else None
         self._refuse_overtaken(stopped)

@@ -220,6 +220,21 @@ async def test_a_recording_keeps_the_limits_as_any_motion(rig: Rig) -> None:
     )
 
 
+async def test_what_was_changed_of_a_recording_to_play_it_is_said(rig: Rig) -> None:
+    async with rig.running() as registry:
+        first = await recorded(rig, registry, {"motion": "short"})
+    rig.robot["joints"]["shoulder"]["limits"] = {"lower": -2.0, "upper": 2.0, "velocity": 0.5}
+    rig.robot["on_violation"] = "slow"
+    async with rig.running() as registry:
+        await rig.until_state("idle", len(rig.reports))
+        answer = await ask(registry, "play", motion=first.stem)
+        result = await rig.rest_after(answer["goal_id"])
+    (warning,) = answer["warnings"]
+    assert warning.startswith(f"{first.stem}: slowed to 0.")
+    assert " of its speed: joint 'shoulder' moves at " in warning
+    assert (result["code"], result["warnings"]) == ("SUCCESSFUL", [warning])
+
+
 async def test_a_stop_while_a_recording_is_read_comes_before_the_motion(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
