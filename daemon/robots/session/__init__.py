@@ -1,7 +1,9 @@
 """What one robot does, and what follows: its goals and its session.
 
 - `robot_session`: what the robot does, and what follows; pure
-- `facts`: what is known of it, and what was sent to it
+- `beginning`: below it, what begins
+- `waiting`: below that, what waits, and flows into what plays
+- `facts`: below that, what is known of the robot, and what was sent to it
 - `gate`: what keeps it from what is asked for
 - `pending`: what requests wait for
 - `outlet`: what a session reaches beyond itself
@@ -12,6 +14,7 @@
 - `shared_tracks`: motions in shared memory
 """
 
+from .beginning import LOOKED_AT
 from .follow_goal import FollowGoal
 from .gate import SHUTS_DOWN, Hindrance
 from .goal import Goal, MotionGoal, new_goal
@@ -25,7 +28,7 @@ from .goal_planner import (
     refuse_too_late,
 )
 from .pending import Opening, Pending, Seek
-from .robot_session import LOOKED_AT, RobotSession
+from .robot_session import RobotSession
 
 __all__ = [
     "LOOKED_AT",
