@@ -115,7 +115,7 @@ def test_every_format_is_fuzzed() -> None:
 @pytest.mark.parametrize("driver", OWN)
 def test_every_driver_is_held_to_the_contract_and_has_a_page(driver: str) -> None:
     suite = (ROOT / "tests" / "contract" / f"test_{driver}.py").read_text(encoding="utf-8")
-    assert re.search(r"^class Test\w+\(DriverContract\):", suite, re.MULTILINE)
+    assert re.search(r"^class Test\w+\((?:Driver|Serial)Contract\):", suite, re.MULTILINE)
     section = f"\n## `{driver}`\n" in (ROOT / "docs" / "drivers.md").read_text(encoding="utf-8")
     assert section or (ROOT / "docs" / f"{driver}.md").is_file()
 
