@@ -110,6 +110,7 @@ class StandIn:
         self.refusals: dict[str, str] = {}
         self.unlisted = 0
         self._is_asked, self._seen = asyncio.Event(), 0
+        self._reported = ""
         self._sockets: list[WebSocketRoute] = []
 
     async def stand_before(self, page: Page) -> None:
@@ -129,10 +130,11 @@ class StandIn:
         self._seen += len(asked)
 
     def report(self, **recording: Any) -> None:
-        """Report whether the arm is recorded."""
+        """Report whether the arm is recorded, also to a page that comes back."""
         message = {"robot": "arm", "subject": "recording", "data": NOT_RECORDING | recording}
+        self._reported = json.dumps(message)
         for socket in self._sockets:
-            socket.send(json.dumps(message))
+            socket.send(self._reported)
 
     def _connect(self, socket: WebSocketRoute) -> None:
         server = socket.connect_to_server()
@@ -149,9 +151,11 @@ class StandIn:
                 server.send(message)
 
         def of_daemon(message: str | bytes) -> None:
-            if isinstance(message, str) and json.loads(message).get("subject") == "recording":
-                return
-            socket.send(message)
+            about = json.loads(message) if isinstance(message, str) else {}
+            if about.get("subject") != "recording":
+                socket.send(message)
+            elif about["robot"] == "arm" and self._reported:
+                socket.send(self._reported)
 
         socket.on_message(of_page)
         server.on_message(of_daemon)

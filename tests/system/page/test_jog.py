@@ -213,7 +213,7 @@ async def test_a_joint_moves_while_it_is_held_and_rests_once_it_is_released(rig:
             await hold(page)
             await watched.until_moves()
             await desk.until_state("following")
-            await desk.until(f"/Jogged from this page\\s+Latency .* ms, 99 % within/.test({PLAYER})")
+            await desk.until(f"/Jogged from this page\\s+Latency .* m?s, 99 % within/.test({PLAYER})")
             await page.mouse.up()
             await rests_well(rig, watched)
         with part("the speed is a share of the velocity limit, and changes on the way"):
