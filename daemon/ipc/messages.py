@@ -150,7 +150,9 @@ class Play:
     - `weight`, `ramp_s`: of one that is added to what plays beside it: its share, and how long that takes to
       come and to go; None for one that is not added
     - `takes_over`: whether it begins from what moves, without a rest before; where that cannot be, nothing
-      happens but an event. Its approach, `start` and `turned` do not count
+      happens but an event. Its `start` does not count, nor do its approach and `turned` without `as_foreseen`
+    - `as_foreseen`: whether it takes over where that was foreseen for it (`Foresee`), by its approach; it is
+      obeyed then, or by the next command if one comes before, and does not begin
     """
 
     goal_id: str
@@ -172,6 +174,15 @@ class Play:
     weight: float | None = None
     ramp_s: float = 0.0
     takes_over: bool = False
+    as_foreseen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Foresee:
+    """Report where the robot will be in a time, for a goal that is to take over there (`Foreseen`)."""
+
+    goal_id: str
+    in_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -448,6 +459,22 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
+class Foreseen:
+    """Where the robot will be if nothing is asked for meanwhile.
+
+    - `goal_id`: of the goal that is to take over there
+    - `setpoints`: the last three by then, for each joint, the newest last; empty where that is not known
+    - `period_s`: between these, and from the last to the first one of the goal
+    - `reason`: why that is not known; '' where it is
+    """
+
+    goal_id: str
+    setpoints: list[list[float]]
+    period_s: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Reached:
     """A marker of the motion was passed."""
 
@@ -517,6 +544,7 @@ Command: TypeAlias = (
     | Enable
     | Disable
     | Play
+    | Foresee
     | Chain
     | Unchain
     | Pause
@@ -535,7 +563,9 @@ Command: TypeAlias = (
     | Inject
     | Shutdown
 )
-Notice: TypeAlias = Ready | Failed | Lost | Changed | Reached | Followed | Recovered | Counted | Happened
+Notice: TypeAlias = (
+    Ready | Failed | Lost | Changed | Foreseen | Reached | Followed | Recovered | Counted | Happened
+)
 _TYPES: dict[str, type[Command | Notice]] = {kind.__name__: kind for kind in get_args(Command | Notice)}
 _NESTED: dict[str, type[CheckLimits | WayBounds | CollisionSetup | Passes]] = {
     "limits": CheckLimits,

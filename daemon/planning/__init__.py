@@ -15,6 +15,7 @@
 - `layering`: whether what is added to motions leaves them within every limit
 - `playback`: the range, the passes and the seam of one play
 - `approach`: the way from where the joints are to a row
+- `taking_over`: the way to it from how they move
 - `tolerances`: configured tolerances joined with those of a request; joints that they would not notice
 """
 
@@ -53,6 +54,7 @@ from .planner import Plan, at_rate, plan, plan_pose
 from .playback import Playback, PlaybackError, plan_playback, refuse_out_of_reach, whole, whole_of
 from .sequence import SequenceError, SequencePlan, Step, plan_sequence
 from .speed_limits import clock_acceleration
+from .taking_over import bounds_of_ways, plan_taking_over
 from .tolerances import GoalTolerances, ToleranceError, join_tolerances, unnoticed
 from .violations import PlanError, Violation
 
@@ -86,6 +88,7 @@ __all__ = [
     "ToleranceError",
     "Violation",
     "at_rate",
+    "bounds_of_ways",
     "checked",
     "checked_plan",
     "checked_pose",
@@ -111,6 +114,7 @@ __all__ = [
     "plan_playback",
     "plan_pose",
     "plan_sequence",
+    "plan_taking_over",
     "pose_problems",
     "preview",
     "range_of",

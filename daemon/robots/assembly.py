@@ -9,8 +9,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from motiond.drivers import make_driver, refuse_shared_devices
 
 from ..clock import ClockMonitor
@@ -29,7 +27,14 @@ from ..joints import (
     with_stops,
 )
 from ..physics import Refusals, with_physics
-from ..planning import MotionLibrary, MotionReader, collision_of, make_checks, pose_problems
+from ..planning import (
+    MotionLibrary,
+    MotionReader,
+    bounds_of_ways,
+    collision_of,
+    make_checks,
+    pose_problems,
+)
 from ..trajectory import FULL_RAMP
 from .gamepad import GamepadFile
 from .member import Member
@@ -217,23 +222,20 @@ def make_setup(
 
 
 def _ways(robot: RobotSettings, joint_map: JointMap) -> WayBounds:
-    """Return the bounds of ways back; half of an acceleration limit is left for the clock's ramps."""
-    bounds, limits = joint_bounds(joint_map, robot), joint_map.limits
-    ramp = FULL_RAMP / robot.stop_duration_s
-    acceleration = np.minimum(bounds.acceleration, limits.acceleration / 2.0)
-    velocity = np.minimum(bounds.velocity, limits.velocity)
+    """Return the bounds of the ways that a stream process plans itself."""
+    bounds, limits = bounds_of_ways(joint_map, robot), joint_map.limits
     return WayBounds(
-        velocity=np.minimum(velocity, (limits.acceleration - acceleration) / ramp).tolist(),
-        acceleration=acceleration.tolist(),
+        velocity=bounds.velocity.tolist(),
+        acceleration=bounds.acceleration.tolist(),
         jerk=bounds.jerk.tolist(),
-        clock_acceleration=ramp,
-        start_tolerance=bounds.start_tolerance.tolist(),
-        lower=limits.lower.tolist(),
-        upper=limits.upper.tolist(),
+        clock_acceleration=FULL_RAMP / robot.stop_duration_s,
+        start_tolerance=joint_bounds(joint_map, robot).start_tolerance.tolist(),
+        lower=bounds.lower.tolist(),
+        upper=bounds.upper.tolist(),
         velocity_limit=limits.velocity.tolist(),
         acceleration_limit=limits.acceleration.tolist(),
-        leaders=joint_map.leaders.tolist(),
-        multipliers=joint_map.multipliers.tolist(),
+        leaders=bounds.leaders.tolist(),
+        multipliers=bounds.multipliers.tolist(),
         turn=joint_map.turn.tolist(),
     )
 

@@ -7,12 +7,14 @@ import logging
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from ..api import RequestError
 from .session import MotionGoal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .session import Goal, GoalPlanner
+    from ..ipc.messages import Foreseen
+    from .session import Goal, GoalPlanner, WayOver
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +35,7 @@ class LookAhead:
         self._goal: Goal | None = None  # whose rows the key says the places of
         self._stop = Event()
         self._looking: asyncio.Task[None] | None = None
+        self._looking_over: asyncio.Task[None] | None = None
 
     def is_done(
         self, goal: Goal, start: Sequence[float], playing: Sequence[Goal], row: int | None = None
@@ -57,6 +60,27 @@ class LookAhead:
         """Let a look that is under way end soon; nothing comes of it."""
         self._stop.set()
         self._key = self._goal = self._looking = None
+
+    def look_over(
+        self, goal: Goal, foreseen: Foreseen, on_found: Callable[[WayOver | RequestError], None]
+    ) -> None:
+        """Look at the way by which a goal takes over from what moves; `on_found` takes it, or why not."""
+        look = self._look_over(goal, foreseen, on_found)
+        self._looking_over = asyncio.create_task(look, name=f"{self._robot}.look_over")
+
+    async def _look_over(
+        self, goal: Goal, foreseen: Foreseen, on_found: Callable[[WayOver | RequestError], None]
+    ) -> None:
+        found: WayOver | RequestError
+        try:
+            found = await asyncio.to_thread(self._planner.look_over, goal, foreseen)
+        except RequestError as error:
+            found = error
+        except Exception as error:
+            log.exception("%s: failed inside motiond", self._robot)
+            hint = "the daemon's log says more"
+            found = RequestError("INTERNAL", self._robot, "failed inside motiond", repr(error), hint)
+        on_found(found)
 
     async def _look(
         self, goal: MotionGoal, start: list[float], playing: list[Goal], row: int | None, stop: Event

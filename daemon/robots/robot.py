@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..recording import RecordingFiles
     from ..telemetry import Observer, Tap
     from .process import StreamSupervisor
-    from .session import Goal, Hindrance, Pending, Seek
+    from .session import Goal, Hindrance, Pending, Seek, WayOver
     from .telemetry_reporter import TelemetryRates
 
 log = logging.getLogger(__name__)
@@ -57,6 +57,8 @@ REASONS = frozenset({"fault", "deadline_missed"})
 MAY_COME = "it may come yet; its state shows it"
 GIVEN_UP = "it does not begin any more; ask again"
 LOOKS_ON = "it does not begin any more, but the look goes on; ask again in some seconds"
+FORESEEN_S = 0.3
+"""So far ahead it is foreseen from where a goal takes over: its way is planned and looked at by then."""
 TURNS = 10
 """In how many turns an answer is waited for: while the daemon stands still, only one of them goes by."""
 
@@ -240,7 +242,7 @@ class Robot:
 
         def fix() -> str:
             begin = self.session.begin
-            if begin is not pending or begin.hand_over:
+            if begin is not pending or begin.may_have_begun:
                 return MAY_COME
             return LOOKS_ON if pending.awaits == LOOKED_AT else GIVEN_UP
 
@@ -297,6 +299,8 @@ class Robot:
                 self.session.take(notice)
                 self._report_return(notice)
                 self._report_torque(notice)
+            case messages.Foreseen():
+                self._look_over(notice)
             case messages.Reached() | messages.Followed():
                 self._take_progress(notice)
             case messages.Recovered():
@@ -477,29 +481,41 @@ class Robot:
             elif observer is not None:
                 observer.start_goal(goal.drift(), goal.frames_per_tick)
             self.recorder.play(goal.goal_id, goal.motion, self._file_of(goal), beside=goal.is_beside)
-            number = self.stream.send(prepared.command, prepared.fds)
-            if not number:
+            try:
+                number = self._send_surely(prepared.command, prepared.fds)
+            except RequestError:
                 self.recorder.played(goal.goal_id, "OFFLINE")
-                problem = "the stream process does not listen"
-                raise RequestError("OFFLINE", self.name, problem, hint="try again")
-            answer = {"goal_id": goal.goal_id, **prepared.answer}
-            if isinstance(goal, MotionGoal) and goal.warnings:
-                answer["warnings"] = [*goal.warnings]
-        return number, answer
+                raise
+        return number, goal.accepted() | prepared.answer
 
     def chain(self, before: MotionGoal, goal: MotionGoal) -> int:
         """Send what a goal flows into; return the command's number; raises RequestError."""
         with self.planner.prepare_chain(before, goal, self.session.beside) as (command, fds):
             return self.stream.send(command, fds)
 
-    def take_over(self, goal: Goal) -> int:
+    def foresee(self, goal: Goal) -> bool:
+        """Ask from where a goal is to take over what moves, if its way has to be looked at before."""
+        if self.planner.foresees:
+            self._send_surely(messages.Foresee(goal.goal_id, FORESEEN_S))
+        return self.planner.foresees
+
+    def take_over(self, goal: Goal, over: WayOver | None = None) -> int:
         """Send a goal that is to begin from what moves; return the command's number; raises RequestError."""
         self.refuse_late(goal)
-        with self.planner.prepare_take_over(goal) as (command, fds):
-            number = self.stream.send(command, fds)
-        if not number:
-            raise RequestError("OFFLINE", self.name, "the stream process does not listen", hint="try again")
-        return number
+        with self.planner.prepare_take_over(goal, over) as (command, fds):
+            return self._send_surely(command, fds)
+
+    def _send_surely(self, command: messages.Command, fds: tuple[int, ...] = ()) -> int:
+        """Send a command and return its number; raises RequestError if nobody takes it."""
+        if number := self.stream.send(command, fds):
+            return number
+        raise RequestError("OFFLINE", self.name, "the stream process does not listen", hint="try again")
+
+    def _look_over(self, foreseen: messages.Foreseen) -> None:
+        """Look at the way by which a goal takes over from where that was foreseen, then send it."""
+        begin = self.session.begin
+        if begin is not None and begin.goal.goal_id == foreseen.goal_id:
+            self._ahead.look_over(begin.goal, foreseen, partial(self.session.hand_over, begin.goal))
 
     def flow(self, goal: Goal) -> None:
         """Take that a goal has begun, as the one before flows into it."""

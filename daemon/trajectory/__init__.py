@@ -20,7 +20,7 @@ from .brake import STEEPEST, UNLIMITED, Brake, longest_braking_s
 from .clock import TrajectoryClock
 from .fade import FASTEST, SHARPEST, FadeAway
 from .followers import of_all
-from .handover import Bounds, Motion, plan_handover
+from .handover import Bounds, Motion, hand_over, plan_handover
 from .online import OnlineGenerator, OnlineLimits, Spline
 from .ramp import FULL_RAMP, longest_stop, slowing
 from .route import Leg, Passes, Route
@@ -56,6 +56,7 @@ __all__ = [
     "WayError",
     "endless_within",
     "far_outside",
+    "hand_over",
     "longest_braking_s",
     "longest_stop",
     "map_shared",

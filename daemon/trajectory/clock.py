@@ -133,6 +133,10 @@ class TrajectoryClock:
         end = self._ramp.end - self._behind
         return end + self._target * (elapsed - self._ramp.ticks), self._target, 0.0
 
+    def place_after(self, ticks: int) -> float:
+        """Return the place so many ticks from now, as far as no other rate is asked for."""
+        return self._state_after(ticks)[0]
+
     def advance(self, ticks: int) -> float:
         """Move on by so many ticks and return the new position."""
         self.position, self.rate, _ = self._state_after(ticks)

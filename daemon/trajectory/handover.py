@@ -8,16 +8,20 @@ beyond them, has no such way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from ruckig import ControlInterface, InputParameter, Ruckig, RuckigError, Trajectory
 
+from .brake import UNLIMITED
+from .track import Track
 from .way import SHARES, WayError, sample
 
 if TYPE_CHECKING:
     from motiond.formats.arrays import Booleans, Floats, Indices
+
+    from .online import OnlineLimits
 
 LOOKS = 4
 """So many places on a way are looked at from one row to the next."""
@@ -25,6 +29,9 @@ FASTEST = 1e6
 """In rad/s² or m/s²; an acceleration without a limit is no higher."""
 IN_RELATION = 1e-9
 """In rad or m: what is less is rounding, of a joint that follows another."""
+LONGEST_STOP = 4.0
+"""In units of the time of an ordinary stop; a stop must end, even where acceleration is short."""
+SLOWEST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,68 @@ class Bounds:
     upper: Floats
     leaders: Indices
     multipliers: Floats
+
+    def at(self, speed: float) -> Bounds:
+        """Return these at a share of the speed; a jerk is not part of what actuators bear."""
+        return replace(self, velocity=speed * self.velocity, acceleration=speed**2 * self.acceleration)
+
+    def rests_at(self, moves: Motion) -> Floats:
+        """Return about where joints come to rest from a moment, shape (joints,)."""
+        rests: Floats = moves.position + moves.velocity * np.abs(moves.velocity) / (2.0 * self.acceleration)
+        return rests
+
+
+def hand_over(
+    moves: Motion,
+    target: Floats,
+    driven: Booleans,
+    bounds: Bounds,
+    limits: OnlineLimits,
+    *,
+    clock_acceleration: float,
+    first_s: float,
+    rate_hz: float,
+    speed: float = 1.0,
+) -> Track:
+    """Plan a way from how joints move, of driven joints to a target and of others to rest, (joints,).
+
+    It keeps to bounds where there is room for that; else it takes half of what joints may speed up by, which
+    leaves the clock as much.
+
+    Parameters
+    ----------
+    bounds : Bounds
+        Of ways from rest to rest.
+    limits : OnlineLimits
+        Of the joints.
+    clock_acceleration : float
+        In 1/s: how fast the clock's rate may change where joints leave room for it.
+    first_s : float
+        From the last setpoint to the first row.
+    speed : float
+        From above 0 to 1: at which share of its speed it goes.
+
+    Raises
+    ------
+    WayError
+        If neither is within the limits.
+    """
+    half = np.minimum(limits.acceleration, UNLIMITED) / 2.0
+    failure: WayError | None = None
+    for acceleration, jerk in ((bounds.acceleration, bounds.jerk), (half, limits.jerk)):
+        own = replace(bounds, acceleration=acceleration, jerk=jerk).at(speed)
+        begins = moves.within(limits.velocity, limits.acceleration, jerk)
+        try:
+            rows, velocities = plan_handover(begins, target, driven, own, first_s=first_s, rate_hz=rate_hz)
+        except WayError as error:
+            failure = error
+            continue
+        fastest = np.maximum(np.abs(velocities).max(axis=0), SLOWEST)
+        spare = float(((limits.acceleration - own.acceleration) / fastest).min())
+        ramp = min(clock_acceleration, spare, float(np.sqrt(jerk / (2.0 * fastest)).min()))
+        ramp = max(ramp, clock_acceleration / LONGEST_STOP)
+        return Track(rows, velocities, np.ones(target.size, dtype=bool), rate_hz, ramp)
+    raise failure or WayError("there is none")
 
 
 def plan_handover(

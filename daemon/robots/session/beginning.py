@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from ...api import RequestError
 from ...ipc import messages
-from ...ipc.states import ResultCode
+from ...ipc.states import ACTIVE, ResultCode
 from .gate import OUT_OF_ORDER, Gate
 from .goal import MotionGoal
-from .pending import Begin
+from .pending import UNSENT, Begin, Pause, Seek
 from .waiting import WaitingGoals
 
 if TYPE_CHECKING:
     from .goal import Goal
+    from .goal_planner import WayOver
     from .outlet import Outlet
     from .pending import Pending
 
@@ -79,18 +80,65 @@ class BeginningGoals(WaitingGoals, ABC):
                 self._send(messages.Stop(ResultCode.PREEMPTED, reason, goal_id=other.goal_id))
 
     def _refuse_while_handed_over(self) -> None:
-        if self.begin is not None and self.begin.hand_over:
+        if self.begin is not None and self.begin.may_have_begun:
             what, why = "another motion is about to take over", "one at a time"
             raise RequestError("BUSY", self._robot, what, why, "send it again")
 
     def _hand_over(self, begin: Begin) -> None:
         """Let what moves be taken over, or stop it where that cannot be asked for."""
+        begin.before = self.goal
         try:
-            begin.hand_over = begin.goal.number = self._note_sent(self._outlet.take_over(begin.goal))
+            if self._outlet.foresee(begin.goal):
+                begin.hand_over = UNSENT
+            else:
+                self._take_over(begin)
         except RequestError as error:
-            self._report_rest(self.goal, begin.goal, error)
-            self._send(messages.Stop(ResultCode.PREEMPTED, REPLACED))
-            self.stopped = self.sent
+            self._rest_before(begin, error)
+
+    def hand_over(self, goal: Goal, over: WayOver | RequestError) -> None:
+        """Let a goal take over by a way that was looked at, unless that is not wanted any more.
+
+        `over`: a RequestError where there is none, so that the robot rests before.
+        """
+        begin = self.begin
+        if begin is None or begin.goal is not goal or begin.hand_over != UNSENT:
+            return
+        try:
+            if isinstance(over, RequestError):
+                raise over
+            self._take_over(begin, over)
+        except RequestError as error:
+            self._rest_before(begin, error)
+        self._advance()
+
+    def _take_over(self, begin: Begin, over: WayOver | None = None) -> None:
+        begin.hand_over = begin.goal.number = self._note_sent(self._outlet.take_over(begin.goal, over))
+
+    def _rest_before(self, begin: Begin, reason: RequestError) -> None:
+        """Stop what moves softly, so that a goal begins from rest, and report why."""
+        begin.hand_over = 0
+        self._report_rest(self.goal, begin.goal, reason)
+        self._end_for(begin.goal, REPLACED)
+        self.stopped = self.sent
+
+    def _preempt(self, goal: Goal) -> None:
+        """Stop a goal that is to rest and that another is about to take over: that begins from there."""
+        begin = self.begin
+        if begin is None or goal is not self.goal:
+            return
+        if begin.may_have_begun:
+            self._send(messages.Stop(ResultCode.PREEMPTED, REPLACED, goal_id=goal.goal_id))
+        elif begin.hand_over:
+            asked = RequestError("CANCELED", self._robot, "something else was asked for meanwhile")
+            self._rest_before(begin, asked)
+
+    def _take_up(self, before: Goal, goal: Goal) -> None:
+        """Let what was asked of a goal, which has ended in motion, be asked of the one that goes on."""
+        for pending in self._pending:
+            if isinstance(pending, Pause) and pending.goal is before:
+                pending.goal = goal
+            elif isinstance(pending, Seek) and pending.goal is before and pending.goes_on:
+                goal.resumed = self._send(messages.Resume())
 
     def _claim(self, goal_id: str | None) -> None:
         """Take what was to take over as what plays, once it does."""
@@ -99,6 +147,8 @@ class BeginningGoals(WaitingGoals, ABC):
             self.goal = self._claimed = begin.goal
             self.flowed = None
             self._outlet.flow(begin.goal)
+            if begin.before is not None:
+                self._take_up(begin.before, begin.goal)
 
     def _settle_hand_over(self, begin: Begin) -> bool:
         """Look whether a motion has taken over; return whether that is settled, or still to come."""
@@ -108,7 +158,7 @@ class BeginningGoals(WaitingGoals, ABC):
         begin.hand_over = 0
         has_begun = begin.goal is self.goal or begin.goal is self._claimed
         if has_begun:
-            self._end_begin(begin, {"goal_id": begin.goal.goal_id})
+            self._end_begin(begin, begin.goal.accepted())
         elif begin.is_canceled:
             self._cancel_begin()
         elif self.goals:
@@ -193,10 +243,14 @@ class BeginningGoals(WaitingGoals, ABC):
         self._advance()
 
     def _look_at_begin(self, begin: Begin) -> None:
-        if begin.hand_over and self._settle_hand_over(begin):
+        if begin.may_have_begun and self._settle_hand_over(begin):
             return
         try:
             self.gate.refuse_to_begin(begin.problem, start=begin.goal.group_start)
+            if begin.hand_over and self.goals and self.state in ACTIVE:
+                begin.awaits = LOOKED_AT
+                return
+            begin.hand_over = 0
             moves = self._base_moves or self.in_the_way(begin.goal)
             if moves and not (begin.goal.is_beside and self.goals):
                 begin.awaits = "rest"
@@ -225,7 +279,7 @@ class BeginningGoals(WaitingGoals, ABC):
                 self.clear_queue(ResultCode.CANCELED, f"{begin.goal.motion}, before it, did not begin")
 
     def _cancel_begin(self) -> None:
-        if self.begin is not None and self.begin.hand_over:
+        if self.begin is not None and self.begin.may_have_begun:
             self.begin.is_canceled = True
         elif self.begin is not None:
             stopped, fix = "stopped before the motion began", "play it again"

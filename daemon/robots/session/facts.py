@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...api import RequestError
 from ...ipc import messages
 from ...ipc.states import ACTIVE, State
+from .pending import UNSENT, Begin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,12 +17,9 @@ if TYPE_CHECKING:
     from ...ipc.states import ResultCode
     from .goal import Goal, MotionGoal
     from .outlet import Outlet
-    from .pending import Begin
 
 OFFLINE = messages.Changed(State.OFFLINE, torque=False, goal_id=None, reference=None)
 """What is known of a robot that cannot be moved."""
-UNSENT = sys.maxsize
-"""The number of a command that no stream process has taken: only a robot that is offline has obeyed it."""
 
 
 @dataclass(slots=True, eq=False)

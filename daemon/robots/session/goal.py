@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -72,6 +72,10 @@ class Goal(ABC):
     def needs_control(self) -> bool:
         """Whether it ends where whoever has begun it is in control no more."""
         return False
+
+    def accepted(self) -> dict[str, Any]:
+        """Return what an answer says of it once it has begun."""
+        return {"goal_id": self.goal_id}
 
     @property
     def plan(self) -> Plan | None:
@@ -204,6 +208,10 @@ class MotionGoal(Goal):
     def motion(self) -> str:
         """The motion's name."""
         return self.playback.plan.motion
+
+    def accepted(self) -> dict[str, Any]:
+        """Return what an answer says of it once it has begun: its id, and what was found of it."""
+        return {"goal_id": self.goal_id, **({"warnings": [*self.warnings]} if self.warnings else {})}
 
     @property
     def all_ways(self) -> list[Track]:

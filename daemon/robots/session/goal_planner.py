@@ -43,11 +43,12 @@ from ...planning import (
     plan_blend,
     plan_playback,
     plan_pose,
+    plan_taking_over,
     refuse_out_of_reach,
     whole,
     whole_of,
 )
-from ...trajectory import FULL_RAMP, OnlineLimits, Route, Track, longest_stop
+from ...trajectory import FULL_RAMP, OnlineLimits, Route, Track, WayError, longest_stop
 from .body_checks import WAY, BodyChecks, Stretch, others_of, place_of, stretches_of
 from .follow_goal import FollowGoal
 from .goal import MotionGoal
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from ...api import GotoRequest, PlayRequest, StartFollowRequest
     from ...clock import ClockMonitor, ClockState
     from ...config.robot import RobotSettings
+    from ...ipc.messages import Foreseen
     from ...joints import JointBounds, JointMap
     from ...planning import (
         Blend,
@@ -109,6 +111,18 @@ class PlannedBlend(NamedTuple):
 
     blend: Blend
     back: Track
+    warnings: list[str]
+
+
+class WayOver(NamedTuple):
+    """The way by which a goal takes over from what moves, as it was looked at.
+
+    - `turned` (ndarray, shape (joints,)): what is added to the rows of the goal, in rad
+    - `warnings`: of what was found
+    """
+
+    way: Track
+    turned: Floats
     warnings: list[str]
 
 
@@ -670,30 +684,80 @@ class GoalPlanner:
         needs = speed * longest_stop(speed, ramp / rate_hz, self._settings.max_skip_s * rate_hz)
         return needs if leg.eases_out and leg.length - blend.steps < needs else None
 
+    @property
+    def foresees(self) -> bool:
+        """Whether a way on which a goal takes over has to be looked at before (`look_over`)."""
+        return self._body.refuse_unseen
+
+    def look_over(self, goal: Goal, foreseen: Foreseen) -> WayOver:
+        """Return the way by which a goal takes over where that was foreseen; in a thread.
+
+        It is as slow as checks ask for. Raises RequestError if there is none, or for what they find of it.
+        """
+        if foreseen.reason:
+            raise RequestError("INVALID_REQUEST", self._name, foreseen.reason)
+        goal = self._taking_over(goal)
+        playback, setpoints = goal.playback, np.array(foreseen.setpoints)
+        turned = np.zeros(setpoints.shape[1])
+
+        def way_at(speed: float) -> Track:
+            way, turned[:] = plan_taking_over(
+                setpoints,
+                playback.begins_at,
+                playback.plan.driven,
+                self.joint_map,
+                self._settings,
+                period_s=foreseen.period_s,
+                rate_hz=goal.rate_hz,
+                speed=speed,
+            )
+            return way
+
+        try:
+            way = self._body.slowed(way_at, setpoints[-1]) if self._body.slow else way_at(1.0)
+        except WayError as error:
+            raise RequestError("INVALID_MOTION", goal.motion, str(error)) from error
+        self._refuse_out_of_reach(playback, turned)
+        held = way.positions[-1]
+        stretches = stretches_of(goal, [way, self._way_back(goal, held)])
+        warnings = self._body.refuse(goal.motion, stretches, self._meanwhile(goal, held, ()))
+        return WayOver(way, turned, warnings)
+
+    def _taking_over(self, goal: Goal) -> MotionGoal:
+        if not isinstance(goal, MotionGoal) or goal.from_beyond:
+            raise RequestError("INVALID_REQUEST", self._name, "it begins from rest")
+        return goal
+
     @contextmanager
-    def prepare_take_over(self, goal: Goal) -> Iterator[tuple[Play, tuple[int, ...]]]:
+    def prepare_take_over(
+        self, goal: Goal, over: WayOver | None = None
+    ) -> Iterator[tuple[Play, tuple[int, ...]]]:
         """Make a goal ready to begin from what moves; descriptors stay this object's.
+
+        - `over`: the way that was looked at; None where the stream process is to plan it as it begins
 
         Raises RequestError if there is no memory for it, it plays no rows, or a tolerance cannot be meant.
         """
-        if not isinstance(goal, MotionGoal) or goal.from_beyond:
-            raise RequestError("INVALID_REQUEST", self._name, "it begins from rest")
-        if self._body.refuse_unseen:
-            problem, reason = "it begins from rest", "its way from what moves cannot be looked at before"
-            raise RequestError("INVALID_REQUEST", self._name, problem, reason)
+        goal = self._taking_over(goal)
         playback = goal.playback
         self._refuse_unchecked(playback.plan)
-        tolerances, back = self._tolerances(goal.request), self._way_back(goal)
+        tolerances = self._tolerances(goal.request)
+        back = self._way_back(goal, over.way.positions[-1] if over else None)
         ramp = self.clock_acceleration(playback, goal.speed)
         least = FULL_RAMP / self._settings.stop_duration_s / LONGEST_STOP
         goal.gentlest = min(goal.gentlest, ramp, back.clock_acceleration, least)
         goal.ways, goal.blend, goal.back, goal.ramp = [], None, back, ramp
         goal.blended_rows, goal.holds, goal.turned = 0, [], np.zeros(playback.begins_at.size)
         self._warn_anew(goal)
-        play = _play_of(goal, [], tolerances, ramp, expires_at=goal.expires_at, turned=[])
-        empty = replace(back, positions=back.positions[:0], velocities=back.velocities[:0])
-        with self._lent(goal, empty, back) as (fds, motion):
-            yield replace(play, takes_over=True), (fds[0], motion, fds[1])
+        way = replace(back, positions=back.positions[:0], velocities=back.velocities[:0])
+        if over is not None:
+            way, goal.ways, goal.turned = over.way, [over.way], over.turned
+            self.warn_of(goal, over.warnings)
+        turned = _where_any(goal.turned)
+        play = _play_of(goal, [], tolerances, ramp, expires_at=goal.expires_at, turned=turned)
+        with self._lent(goal, way, back) as (fds, motion):
+            play = replace(play, takes_over=True, as_foreseen=over is not None)
+            yield play, (fds[0], motion, fds[1])
 
     @contextmanager
     def prepare_chain(

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from ...api import Follows, Subject
     from ...ipc import messages
     from .goal import Goal, MotionGoal
+    from .goal_planner import WayOver
     from .pending import Seek
 
 
@@ -35,8 +36,17 @@ class Outlet(Protocol):
     def chain(self, before: MotionGoal, goal: MotionGoal) -> int:
         """Send what a goal flows into, at its end; return the command's number; raises RequestError."""
 
-    def take_over(self, goal: Goal) -> int:
-        """Send a goal that is to begin from what moves; return the command's number; raises RequestError."""
+    def foresee(self, goal: Goal) -> bool:
+        """Ask from where a goal is to take over what moves, if its way has to be looked at before.
+
+        `RobotSession.hand_over` is called once it has. Returns whether it has to be; raises RequestError.
+        """
+
+    def take_over(self, goal: Goal, over: WayOver | None = None) -> int:
+        """Send a goal that is to begin from what moves; return the command's number; raises RequestError.
+
+        `over`: the way that was looked at; None where the stream process plans it.
+        """
 
     def flow(self, goal: Goal) -> None:
         """Take that a goal has begun without a rest, as the one before flows into it or is taken over."""

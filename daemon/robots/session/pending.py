@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,9 @@ if TYPE_CHECKING:
     from ...api import RequestError
     from ...ipc import messages
     from .goal import Goal, MotionGoal
+
+UNSENT = sys.maxsize
+"""The number of a command that no stream process has taken: only a robot that is offline has obeyed it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -27,14 +31,21 @@ class Pending:
 class Begin(Pending):
     """A goal that begins once the robot is at rest and holds; `problem` cannot be done, for messages.
 
-    `hand_over` is the number of the command by which it is to take over what moves; 0 where it is not.
-    `is_canceled`: whether a stop came before that was obeyed.
+    `before` is the goal that it is to take over, and `hand_over` the number of the command by which it is; 0
+    where it is not, and `UNSENT` while its way is looked at. `is_canceled`: whether a stop came before that
+    was obeyed.
     """
 
     goal: Goal
     problem: str
+    before: Goal | None = None
     hand_over: int = 0
     is_canceled: bool = False
+
+    @property
+    def may_have_begun(self) -> bool:
+        """Whether it was sent to take over what moves, and nobody knows yet whether it has."""
+        return self.hand_over not in {0, UNSENT}
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -9,10 +9,10 @@ from ...api import RequestError
 from ...ipc import messages
 from ...ipc.states import HALTED, ResultCode, State
 from .beginning import LOOKED_AT, BeginningGoals
-from .facts import OFFLINE, UNSENT
+from .facts import OFFLINE
 from .gate import OUT_OF_ORDER, SHUTS_DOWN
 from .goal import MotionGoal
-from .pending import Begin, Exit, Opening, Pause, Pending, Recovery, Seek
+from .pending import UNSENT, Begin, Exit, Opening, Pause, Pending, Recovery, Seek
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,14 +183,10 @@ class RobotSession(BeginningGoals):
         goal.resumed = before.resumed
         self._outlet.report_result(before, ended, "queue")
         self._outlet.flow(goal)
-        for pending in self._pending:
-            if isinstance(pending, Pause) and pending.goal is before:
-                pending.goal = goal
-            elif isinstance(pending, Seek) and pending.goal is before and pending.goes_on:
-                goal.resumed = self._send(messages.Resume())
+        self._take_up(before, goal)
         for removed in [one for one in self._removed if one.goal is goal]:
             self._removed.remove(removed)
-            if self.begin is None or not self.begin.hand_over:  # else what takes over ends it
+            if self.begin is None or not self.begin.may_have_begun:  # else what takes over ends it
                 self._stop(messages.Stop(removed.code, removed.reason))
 
     def _conclude_teaching(self, ended: messages.TeachingEnded) -> None:
@@ -265,6 +261,8 @@ class RobotSession(BeginningGoals):
             self._outlet.report_state()  # it stays in it, so that nothing else does
         number = self._settle(messages.Estop(), "the halt")
         self.stopped = self.sent
+        if self.begin is not None:
+            self.begin.is_canceled = True
         self._advance()
         return number
 
@@ -281,6 +279,7 @@ class RobotSession(BeginningGoals):
         """Slow down on a goal's path and wait there; a seek stays where it leads to."""
         for seek in self._seeks_of(goal):
             seek.goes_on = False
+        self._preempt(goal)
         pause = Pause("rest", goal=goal, number=self._send(messages.Pause(_beside(goal))))
         self._pending.append(pause)
         return pause
@@ -317,6 +316,7 @@ class RobotSession(BeginningGoals):
             raise RequestError("BUSY", self._robot, problem, hint=fix)
         is_paused = self.state_of(goal) in {State.PAUSING, State.PAUSED}
         goes_on = not is_paused or not self.is_obeyed(goal.resumed)
+        self._preempt(goal)
         number = self._send(messages.Pause(_beside(goal)))
         seek = Seek("rest", goal=goal, row=row, goes_on=goes_on, number=number, expires_at=expires_at)
         self._pending.append(seek)
@@ -343,8 +343,8 @@ class RobotSession(BeginningGoals):
 
     def give_up(self, pending: Pending) -> None:
         """Let nobody wait for it any more; what has not begun does not begin."""
-        if pending is self.begin and self.begin.hand_over:
-            return  # it may have begun
+        if pending is self.begin and self.begin.may_have_begun:
+            return
         if pending is self.begin:
             self._end_begin(self.begin, None)
         self._pending = [other for other in self._pending if other is not pending]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .actuators import Actuators
     from .following import Following
     from .layers import Layers
-    from .player import Player
+    from .player import Foreseen, Player
     from .teaching import Teaching
     from .watch import Watch
 
@@ -77,6 +77,8 @@ class CommandHandler:
         self._watch, self._schedule = watch, schedule
         self._report, self._refused = report, refused
         self.shutting_down = False
+        self._foreseen: tuple[str, Foreseen] | None = None
+        self._taking_over: _TakingOver | None = None
         self._acts: dict[type, Callable[[], None]] = {
             messages.Heartbeat: lambda: None,
             messages.Disable: self._disable,
@@ -95,6 +97,7 @@ class CommandHandler:
 
         Raises DriverError if the driver fails at it.
         """
+        self._drop_taking_over(command)
         try:
             match command:
                 case messages.Play():
@@ -129,6 +132,8 @@ class CommandHandler:
                 self._inject(command.fault)
             case messages.Follow():
                 self._follow(command)
+            case messages.Foresee():
+                self._foresee(command)
             case messages.Target() | messages.Chunk() | messages.FollowStop():
                 self._following.take(command)
             case messages.Pause():
@@ -319,40 +324,93 @@ class CommandHandler:
         self._begin(_execution_of(play, route, not_before, turned), play)
         self._go_back(back, follows)
 
+    def _foresee(self, foresee: messages.Foresee) -> None:
+        """Report where the robot will be, or why that is not known."""
+        goal_id, period_s = foresee.goal_id, self._schedule.period_s
+        refusal, foreseen = self._refuse_taking_over(), None
+        if not refusal:
+            foreseen = self._player.foresee(max(3, math.ceil(foresee.in_s / period_s)))
+            refusal = "" if foreseen else f"it goes another way within {foresee.in_s:g} s"
+        self._foreseen = (goal_id, foreseen) if foreseen else None
+        setpoints = foreseen.rows.tolist() if foreseen else []
+        self._report(messages.Foreseen(goal_id, setpoints, period_s, refusal))
+
     def _hand_over(self, play: messages.Play, fds: list[int]) -> None:
-        """Begin a motion from what moves, or report why that cannot be."""
-        _, motion, return_track = (map_shared(fd) for fd in fds)
-        if reason := self._take_over(play, motion, return_track):
+        """Begin a motion from what moves, now or where that was foreseen, or report why that cannot be."""
+        approach, motion, return_track = (map_shared(fd) for fd in fds)
+        if not play.as_foreseen:
+            self._note_unblended(play, self._take_over(play, motion, return_track))
+            return
+        goal_id, foreseen = self._foreseen or ("", None)
+        if foreseen is None or goal_id != play.goal_id:
+            self._note_unblended(play, "where it was to begin is not foreseen any more")
+            return
+        self._taking_over = _TakingOver(play, foreseen, approach, motion, return_track)
+
+    @property
+    def is_taking_over(self) -> bool:
+        """Whether the last command waits for where it was foreseen that its motion takes over."""
+        return self._taking_over is not None
+
+    def take_over_as_foreseen(self) -> None:
+        """Begin the motion that is to take over, in the tick in which what moves is where that was foreseen.
+
+        Raises DriverError if the driver fails at it.
+        """
+        taking_over = self._taking_over
+        if taking_over is None or self._player.awaits(taking_over.foreseen):
+            return
+        play, foreseen, approach, motion, return_track = taking_over
+        self._taking_over = None
+        reason = self._refuse_taking_over(play) or self._player.why_not_at(foreseen)
+        if not reason:
+            turned = _total(play.turned, None)
+            reason = self._begin_over(play, Route(approach, motion, return_track, play.passes), turned)
+        self._note_unblended(play, reason)
+
+    def _drop_taking_over(self, command: Command) -> None:
+        """Drop what waits to take over, as a command comes before."""
+        if self._taking_over is not None and not isinstance(command, messages.Heartbeat):
+            self._note_unblended(self._taking_over.play, "something else was asked for meanwhile")
+            self._taking_over = None
+
+    def _note_unblended(self, play: messages.Play, reason: str) -> None:
+        """Note why nothing flows into a goal; '' where it does."""
+        if reason:
             self._player.unblended.append((play.goal_id, reason))
 
     def _take_over(self, play: messages.Play, motion: Track, return_track: Track) -> str:
         """Begin a motion from what moves; return why that cannot be, '' where it has begun."""
-        player, schedule, period_s = self._player, self._schedule, 1.0 / motion.rate_hz
-        playing, moves = player.execution, player.moves(schedule.period_s)
+        player, schedule = self._player, self._schedule
         if refusal := self._refuse_taking_over(play):
             return refusal
-        if playing is None or moves is None:
+        if (moves := player.moves(schedule.period_s)) is None:
             return "it has just begun to move in another way"
-        ways, begins_at = self._watch.ways, motion.positions[play.passes.first]
-        turned = np.where(motion.driven, ways.nearest(ways.rests_at(moves), begins_at), 0.0)
-        target = np.where(motion.driven, begins_at + turned, player.position)
         first_s = max(0.0, schedule.deadline_s - schedule.ticked_s)
+        begins_at = motion.positions[play.passes.first]
         try:
-            way = ways.hand_over(moves, target, motion.driven, first_s=first_s, rate_hz=motion.rate_hz)
+            way, turned = self._watch.ways.hand_over(
+                moves, begins_at, motion.driven, first_s=first_s, rate_hz=motion.rate_hz
+            )
         except WayError as error:
             return str(error)
+        route = Route(way, motion, return_track, play.passes)
+        return self._begin_over(play, route, turned if turned.any() else None)
+
+    def _begin_over(self, play: messages.Play, route: Route, turned: Floats | None) -> str:
+        """Begin a route, whose approach goes on from how the robot moves; return why not, or ''."""
+        period_s = 1.0 / route.motion.rate_hz
         if (too_slow := self._actuators.set_period(period_s)) is not None:
             return too_slow
-        schedule.go_on(period_s)
-        route = Route(way, motion, return_track, play.passes)
-        execution = _execution_of(play, route, 0, turned if turned.any() else None)
-        player.take_over(execution, f"{play.motion} was asked to replace it, and has taken over on the way")
+        self._schedule.go_on(period_s)
+        message = f"{play.motion} was asked to replace it, and has taken over on the way"
+        self._player.take_over(_execution_of(play, route, 0, turned), message)
         return ""
 
-    def _refuse_taking_over(self, play: messages.Play) -> str:
-        """Return why what moves is not handed over to another motion."""
+    def _refuse_taking_over(self, play: messages.Play | None = None) -> str:
+        """Return why what moves is not handed over to another motion; '' where it may be."""
         player, playing = self._player, self._player.execution
-        if late := _expired(play.expires_at):
+        if play is not None and (late := _expired(play.expires_at)):
             return f"it {late}"
         if player.state not in TAKEN_OVER or playing is None or self.shutting_down:
             return f"the robot is {player.state}"
@@ -463,6 +521,16 @@ class CommandHandler:
         player.seek(back.before(track) if back else track, seek.row, turned, goes_on=seek.goes_on)
         self._go_back(back)
         return ""
+
+
+class _TakingOver(NamedTuple):
+    """A motion that is to take over where that was foreseen: its command and its tracks."""
+
+    play: messages.Play
+    foreseen: Foreseen
+    approach: Track
+    motion: Track
+    return_track: Track
 
 
 class _Back(NamedTuple):

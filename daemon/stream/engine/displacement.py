@@ -15,7 +15,6 @@ import numpy as np
 
 from ...trajectory import (
     FROM_BEYOND,
-    UNLIMITED,
     WAY_BACK,
     Bounds,
     Track,
@@ -23,9 +22,9 @@ from ...trajectory import (
     WayError,
     endless_within,
     far_outside,
+    hand_over,
     nearest_turns,
     of_all,
-    plan_handover,
     plan_way,
     slack_of,
 )
@@ -128,9 +127,6 @@ class Displacement:
         return np.where(moved, measured + self.ordinary, reference) if moved.any() else None
 
 
-LONGEST_STOP = 4.0
-"""In units of `stop_duration_s`; a stop must end, even where acceleration is short."""
-SLOWEST = 1e-9
 LONGEST_S = 600.0  # of a way back; one that takes longer has no sense
 
 
@@ -200,42 +196,27 @@ class WaysBack:
         rows, velocities = (np.ascontiguousarray(values) for values in way.rows(rate_hz))
         return Track(rows, velocities, np.ones(len(start), dtype=bool), rate_hz, self._ramp)
 
-    def rests_at(self, moves: Motion) -> Floats:
-        """Return about where joints would come to rest, shape (joints,)."""
-        rests: Floats = moves.position + moves.velocity * np.abs(moves.velocity) / (2.0 * self._acceleration)
-        return rests
-
     def hand_over(
-        self, moves: Motion, target: Floats, driven: Booleans, *, first_s: float, rate_hz: float
-    ) -> Track:
-        """Plan a way from how joints move, of driven joints to a target and of others to rest, (joints,).
+        self, moves: Motion, begins_at: Floats, driven: Booleans, *, first_s: float, rate_hz: float
+    ) -> tuple[Track, Floats]:
+        """Plan a way from how joints move to the nearest turn of a row, (joints,), and of others to rest.
 
-        It is as gentle as other ways where there is room for that; else it takes half of what joints may
-        speed up by, which leaves the clock as much. `first_s`: from the last setpoint to the first row.
-
-        Raises WayError if neither is within the limits.
+        Returns it, and by how much the row is turned on. `first_s`: from the last setpoint to its first row.
+        Raises WayError if there is none within the limits.
         """
-        limits, turns = self._limits.own, self._limits.turns
-        half = np.minimum(limits.acceleration, UNLIMITED) / 2.0
-        failure: WayError | None = None
-        for acceleration, jerk in ((self._acceleration, self._jerk), (half, limits.jerk)):
-            bounds = Bounds(
-                self._velocity, acceleration, jerk, self._lower, self._upper, self._leaders, turns
-            )
-            begins = moves.within(limits.velocity, limits.acceleration, jerk)
-            try:
-                rows, velocities = plan_handover(
-                    begins, target, driven, bounds, first_s=first_s, rate_hz=rate_hz
-                )
-            except WayError as error:
-                failure = error
-                continue
-            fastest = np.maximum(np.abs(velocities).max(axis=0), SLOWEST)
-            spare = float(((limits.acceleration - acceleration) / fastest).min())
-            ramp = min(self._ramp, spare, float(np.sqrt(jerk / (2.0 * fastest)).min()))
-            ramp = max(ramp, self._ramp / LONGEST_STOP)
-            return Track(rows, velocities, np.ones(target.size, dtype=bool), rate_hz, ramp)
-        raise failure or WayError("there is none")
+        bounds = Bounds(
+            self._velocity,
+            self._acceleration,
+            self._jerk,
+            self._lower,
+            self._upper,
+            self._leaders,
+            self._limits.turns,
+        )
+        turned = np.where(driven, self.nearest(bounds.rests_at(moves), begins_at), 0.0)
+        target = np.where(driven, begins_at + turned, moves.position)
+        clock = {"clock_acceleration": self._ramp, "first_s": first_s, "rate_hz": rate_hz}
+        return hand_over(moves, target, driven, bounds, self._limits.own, **clock), turned
 
 
 def joined(before: Track, after: Track) -> Track:

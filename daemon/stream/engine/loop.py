@@ -11,6 +11,7 @@ import logging
 import math
 import select
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +35,7 @@ from .teaching import Teaching
 from .watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from motiond.formats.arrays import Booleans, Floats
 
@@ -173,6 +174,8 @@ class StreamLoop:
             self._suspended_s += suspended_s
             self._wake_from(suspended_s)
         self._take_commands()
+        if self._commands.is_taking_over:
+            self._obeyed(self._commands.take_over_as_foreseen)
         if not player.active and (self.lost or self._commands.shutting_down) and not self._layers.any:
             self._finish()
             return False
@@ -381,19 +384,30 @@ class StreamLoop:
         try:
             while (received := self.channel.receive()) is not None:
                 self._silent_at_s = self.clock.now() + self._daemon_timeout_s
-                try:
-                    self._commands.obey(*received)
-                except DriverError as error:
-                    self._fault("command", error)
-                except Exception as error:  # noqa: BLE001 - as of `_move`
-                    self._fault("command", error, "a command could not be obeyed, so the robot halts; ")
-                    self._refuse_unbegun(received[0], str(error))
+                if error := self._obeyed(partial(self._commands.obey, *received)):
+                    self._refuse_unbegun(received[0], error)
         except ChannelClosed:
             self._poller.unregister(self.channel.fileno())
             self._daemon = None
             self._silent_at_s = math.inf  # that it is gone says more
             log.warning("%s: the daemon has gone; stopping softly, then ending", self.setup.robot)
             self._commands.shut_down("the daemon has gone")
+
+    def _obeyed(self, obey: Callable[[], None]) -> str:
+        """Obey; where that fails, that is a fault. Return what failed inside motiond, or ''."""
+        try:
+            obey()
+        except DriverError as error:
+            self._fault("command", error)
+        except Exception as error:  # noqa: BLE001 - as of `_move`
+            self._fault("command", error, "a command could not be obeyed, so the robot halts; ")
+            return str(error) or type(error).__name__
+        return ""
+
+    @property
+    def _after(self) -> int:
+        """The number of the last command that is obeyed: one that waits for its time is not."""
+        return self.channel.received - self._commands.is_taking_over
 
     def _refuse_unbegun(self, command: messages.Command | messages.Notice, error: str) -> None:
         """End the goal of a command that could not be obeyed, unless it has ended with the fault."""
@@ -409,7 +423,7 @@ class StreamLoop:
         if (
             self.player.changes != self._sent_changes
             or self._actuators.torque_changes != self._sent_torque
-            or self.channel.received != self._sent_after
+            or self._after != self._sent_after
             or self._ended
         ):
             self._outbox.append(self._changed())
@@ -421,7 +435,7 @@ class StreamLoop:
     def _changed(self) -> messages.Changed:
         player, layers, actuators = self.player, self._layers, self._actuators
         self._sent_changes, self._sent_torque = player.changes, actuators.torque_changes
-        self._sent_after = self.channel.received
+        self._sent_after = self._after
         beside = layers.any
         if results := layers.take_results():
             self._end_goals(results, beside=beside)

@@ -34,6 +34,8 @@ PAUSED, STOPPING, TEACHING, RETURN = State.PAUSED, State.STOPPING, State.TEACHIN
 
 
 TOO_LATE = "it came too late"
+SAME = 1e-9
+"""In rad or m: what is less is rounding, between where a setpoint was foreseen and where it is."""
 
 
 class MarkerCursor:
@@ -60,6 +62,18 @@ class MarkerCursor:
             return range(first, bisect_right(markers, row))
         end = (bisect_right if fresh else bisect_left)(markers, begin)
         return range(end - 1, bisect_left(markers, row) - 1, -1)
+
+
+class Foreseen(NamedTuple):
+    """Where a reference will be in some ticks, if nothing is asked for meanwhile.
+
+    `rows` (3, joints): the setpoints of that tick and of the two before it, in their order. `goal_count`: of
+    the player by then. `elapsed`: that tick's number since the execution began.
+    """
+
+    rows: Floats
+    goal_count: int
+    elapsed: int
 
 
 class _Left(NamedTuple):
@@ -229,6 +243,35 @@ class Player:
         if self._single_ticks < len(self._trail):
             return None
         return Motion.seen(self._trail, period_s)
+
+    def foresee(self, ticks: int) -> Foreseen | None:
+        """Return where the reference will be if nothing is asked for; None where its way ends before.
+
+        `ticks`: how far from now.
+        """
+        leg, rows = self._leg, np.tile(self.position, (3, 1))
+        if not (self.rests or self.phase is SETTLE):
+            places = [self.clock.place_after(ticks - before) for before in (2, 1, 0)]
+            if leg is None or not places[0] <= places[-1] < leg.length:
+                return None
+            for row, place in zip(rows, places, strict=True):
+                leg.track.sample(leg.first + leg.direction * place, row, np.empty_like(row), 1.0)
+            if leg.turned is not None:
+                np.add(rows, leg.turned, out=rows, where=leg.track.driven)
+        return Foreseen(rows, self.goal_count, self._elapsed + ticks)
+
+    def awaits(self, foreseen: Foreseen) -> bool:
+        """Whether the tick that was foreseen is still to come."""
+        is_on_its_way = self.active and self.goal_count == foreseen.goal_count
+        return is_on_its_way and self._elapsed < foreseen.elapsed
+
+    def why_not_at(self, foreseen: Foreseen) -> str:
+        """Return why the reference is not where it was foreseen in this tick; '' where it is."""
+        if self.goal_count == foreseen.goal_count and self._elapsed > foreseen.elapsed:
+            return TOO_LATE
+        seen = self.position if self.rests or self.phase is SETTLE else self._trail
+        is_there = self.goal_count == foreseen.goal_count and np.abs(seen - foreseen.rows).max() <= SAME
+        return "" if is_there else "the robot is not where it was foreseen to be"
 
     def follow(self, pursuit: Pursuit) -> None:
         """Begin to follow targets; only from idle, with torque on."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.api import RequestError
+from motiond.daemon.robots.session import GoalPlanner
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, refused, sweep, write_seq
 
@@ -332,7 +333,15 @@ async def taken_over(
     return [*goals, taking["goal_id"]]
 
 
-@pytest.mark.parametrize("row", [20, 60, 110, 200, 290, 360, 385])
+@pytest.fixture(params=["planned as it begins", "looked at before"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return how the way on which a motion takes over comes about."""
+    monkeypatch.setattr(GoalPlanner, "foresees", request.param == "looked at before")
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("row", [20, 60, 110, 200, 290, 310])
 async def test_a_motion_takes_over_on_the_way_and_the_one_before_is_preempted(rig: Rig, row: int) -> None:
     async with rig.running() as registry:
         goals = await taken_over(rig, registry, row)
@@ -347,6 +356,30 @@ async def test_a_motion_takes_over_on_the_way_and_the_one_before_is_preempted(ri
     assert rests_between(rows) == 2  # on the first row of either
 
 
+async def test_a_way_that_is_looked_at_is_not_there_in_time_shortly_before_an_end(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(GoalPlanner, "foresees", True)
+    async with rig.running() as registry:
+        goals = await taken_over(rig, registry, 385)
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["PREEMPTED", "SUCCESSFUL"]
+    (dropped,) = [event for event in rig.reports_on("event") if event["kind"] == "blend_dropped"]
+    assert dropped["message"] == (
+        "wave does not flow into nod; arm: it goes another way within 0.3 s; it rests between"
+    )
+    assert keeps_limits(setpoints(rig))
+
+
+async def test_a_motion_takes_over_shortly_before_an_end_by_a_way_that_nobody_looks_at(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goals = await taken_over(rig, registry, 385)
+        results = [await rig.result_of(goal) for goal in goals]
+    assert [result["code"] for result in results] == ["PREEMPTED", "SUCCESSFUL"]
+    assert rests_between(setpoints(rig)) == 2
+
+
+@pytest.mark.usefixtures("way")
 async def test_joints_that_the_new_motion_does_not_drive_come_to_rest(rig: Rig) -> None:
     async with rig.running() as registry:
         goals = await taken_over(rig, registry, 60, "elbow")
@@ -354,7 +387,7 @@ async def test_joints_that_the_new_motion_does_not_drive_come_to_rest(rig: Rig) 
     assert [result["code"] for result in results] == ["PREEMPTED", "SUCCESSFUL"]
     rows = setpoints(rig)
     assert keeps_limits(rows)
-    assert 0.1 < rows[-1, 0] < 0.3
+    assert 0.1 < rows[-1, 0] < 0.4
 
 
 async def states_around_an_addition(registry: RobotRegistry) -> tuple[list[str], str]:
@@ -437,6 +470,7 @@ async def test_what_is_added_on_a_blend_that_is_paused_is_given_up_with_what_is_
     assert result["code"] == "SUCCESSFUL"
 
 
+@pytest.mark.usefixtures("way")
 async def test_it_takes_over_from_a_pause_and_on_the_way_to_one(rig: Rig) -> None:
     async with rig.running() as registry:
         goals = await play(rig, registry, "wave")
@@ -448,6 +482,7 @@ async def test_it_takes_over_from_a_pause_and_on_the_way_to_one(rig: Rig) -> Non
     assert keeps_limits(setpoints(rig))
 
 
+@pytest.mark.usefixtures("way")
 async def test_one_takes_over_from_one_that_has_just_taken_over(rig: Rig) -> None:
     async with rig.running() as registry:
         goals = await taken_over(rig, registry, 60)
@@ -459,6 +494,7 @@ async def test_one_takes_over_from_one_that_has_just_taken_over(rig: Rig) -> Non
     assert keeps_limits(setpoints(rig))
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("after_s", [0.0, 0.02, 0.1, 0.3])
 async def test_a_stop_on_the_way_from_what_moved_keeps_the_limits_and_ends_the_new_one(
     rig: Rig, after_s: float
@@ -472,6 +508,7 @@ async def test_a_stop_on_the_way_from_what_moved_keeps_the_limits_and_ends_the_n
     assert keeps_limits(setpoints(rig))
 
 
+@pytest.mark.usefixtures("way")
 async def test_what_waits_is_ended_and_what_is_queued_behind_it_flows_on(rig: Rig) -> None:
     async with rig.running() as registry:
         goals = await play(rig, registry, "wave", "nod")

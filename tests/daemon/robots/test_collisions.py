@@ -305,7 +305,7 @@ async def test_a_blend_that_leads_through_something_is_refused(rig: Rig) -> None
     assert "'post' and 'left_finger' are " in message
 
 
-async def test_what_would_take_over_from_what_moves_begins_from_rest(rig: Rig) -> None:
+async def test_a_motion_takes_over_on_a_way_that_is_clear(rig: Rig) -> None:
     async with rig.running() as registry:
         await rig.until_state("idle")
         first = (await ask(registry, "play", motion="long_left"))["goal_id"]
@@ -313,13 +313,40 @@ async def test_what_would_take_over_from_what_moves_begins_from_rest(rig: Rig) -
         second = (await ask(registry, "play", motion="nod", on_busy="blend"))["goal_id"]
         results = [(await rig.result_of(goal))["code"] for goal in (first, second)]
     assert results == ["PREEMPTED", "SUCCESSFUL"]
-    assert "stopping" in {data["state"] for data in rig.reports_on("state")}
+    assert "stopping" not in {data["state"] for data in rig.reports_on("state")}
+    assert not any(event["kind"] == "blend_dropped" for event in rig.reports_on("event"))
+
+
+async def test_a_motion_does_not_take_over_on_a_way_that_leads_through_something(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        first = (await ask(registry, "play", motion="long_left"))["goal_id"]
+        await rig.until_state("playing")
+        code, message = await refused(registry, "play", motion="far", on_busy="blend")
+        result = await rig.result_of(first)
+    assert (code, result["code"]) == ("INVALID_MOTION", "PREEMPTED")
+    assert message.startswith("far: on the way, 'post' and 'left_finger' are ")
     (dropped,) = [event for event in rig.reports_on("event") if event["kind"] == "blend_dropped"]
-    assert dropped["details"] == {"goal_id": second}
-    assert dropped["message"] == (
-        "long_left does not flow into nod; arm: it begins from rest; its way from what moves cannot be "
-        "looked at before; it rests between"
-    )
+    begin = "long_left does not flow into far; far: on the way, 'post' and 'left_finger' are "
+    assert dropped["message"].startswith(begin)
+    assert dropped["message"].endswith("; it rests between")
+
+
+async def test_a_stop_while_a_way_from_what_moves_is_looked_at_holds(rig: Rig, slow_look: Event) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        slow_look.set()
+        first = (await ask(registry, "play", motion="long_left"))["goal_id"]
+        await rig.until_state("playing")
+        slow_look.clear()
+        taking = asyncio.create_task(refused(registry, "play", motion="nod", on_busy="blend"))
+        await asyncio.sleep(0.1)
+        await ask(registry, "stop")
+        code, _ = await taking
+        slow_look.set()
+        assert (await rig.result_of(first))["code"] == "CANCELED"
+        await rig.until_state("idle")
+    assert code == "CANCELED"
 
 
 async def test_a_way_to_park_that_leads_through_something_is_not_gone(rig: Rig) -> None:

@@ -347,8 +347,7 @@ async def test_a_higher_speed_that_is_asked_for_on_a_blend_comes_behind_it(slowi
 
 
 @pytest.mark.parametrize("does", ["reject", "slow", "warn"])
-async def test_what_takes_over_rests_first_but_where_efforts_are_only_warned_of(rig: Rig, does: str) -> None:
-    """On its way from what moves, the arm could be asked for anything that its joints may do."""
+async def test_a_motion_takes_over_on_the_way_whatever_efforts_are_held_to(rig: Rig, does: str) -> None:
     rig.robot["effort"] = {"on_violation": does}
     async with rig.running() as registry:
         await rig.until_state("idle")
@@ -359,5 +358,51 @@ async def test_what_takes_over_rests_first_but_where_efforts_are_only_warned_of(
         results = [(await rig.result_of(goal))["code"] for goal in (first, second)]
     assert results == ["PREEMPTED", "SUCCESSFUL"]
     dropped = [event for event in rig.reports_on("event") if event["kind"] == "blend_dropped"]
-    assert len(dropped) == (does != "warn")
-    assert ("stopping" in {data["state"] for data in rig.reports_on("state")}) == (does != "warn")
+    assert dropped == []
+    assert "stopping" not in {data["state"] for data in rig.reports_on("state")}
+
+
+async def taken_over(rig: Rig, registry: RobotRegistry) -> tuple[str, dict[str, Any]]:
+    """Let `up` take over from `lift` after half a second of that; return the first goal, and the answer."""
+    await rig.until_state("idle")
+    first = (await ask(registry, "play", motion="lift"))["goal_id"]
+    await rig.until_state("playing")
+    await asyncio.sleep(0.5)
+    return first, await ask(registry, "play", motion="up", on_busy="blend")
+
+
+async def test_a_way_from_what_moves_is_as_slow_as_actuators_bear(slowing: Rig) -> None:
+    slowing.robot["approach"] = {"velocity": 2.0, "acceleration": 20.0, "jerk": 500.0}
+    async with slowing.running() as registry:
+        first, answer = await taken_over(slowing, registry)
+        results = [await slowing.result_of(goal_id) for goal_id in (first, answer["goal_id"])]
+    assert [result["code"] for result in results] == ["PREEMPTED", "SUCCESSFUL"]
+    assert results[0]["message"] == "up was asked to replace it, and has taken over on the way"
+    (warning,) = answer["warnings"]
+    assert warning.startswith("up: on the way, slowed to 0.")
+    assert " of its speed: joint 'shoulder' needs " in warning
+    assert [result["warnings"] for result in results] == [[], [warning]]
+    assert warnings_of(slowing) == [warning]
+    assert 5.0 < worst_effort(slowing) < 5.9
+
+
+async def test_a_way_from_what_moves_that_is_too_much_is_not_gone_and_the_reason_is_reported(
+    slowing: Rig,
+) -> None:
+    slowing.robot["effort"] = {"on_violation": "reject"}
+    slowing.robot["approach"] = {"velocity": 2.0, "acceleration": 8.0, "jerk": 60.0}
+    async with slowing.running() as registry:
+        await slowing.until_state("idle")
+        first = (await ask(registry, "play", motion="lift"))["goal_id"]
+        await slowing.until_state("playing")
+        await asyncio.sleep(1.8)
+        code, message = await refused(registry, "play", motion="up", on_busy="blend")
+        result = await slowing.result_of(first)
+    assert (code, result["code"]) == ("INVALID_MOTION", "PREEMPTED")
+    assert message.startswith("up: on the way, joint 'shoulder' needs ")
+    (dropped,) = [event for event in slowing.reports_on("event") if event["kind"] == "blend_dropped"]
+    assert dropped["message"].startswith(
+        "lift does not flow into up; up: on the way, joint 'shoulder' needs "
+    )
+    assert dropped["message"].endswith("; it rests between")
+    assert worst_effort(slowing) < 5.9

@@ -35,11 +35,11 @@ WHY = "stopped on request"
 # -- what is going on ---------------------------------------------------------------------------------------
 
 
-def playing(on_end: Follows, *delays: int, on_exit: str = "hold") -> Halves:
-    """Return both halves while `wave` plays, by what the session knows."""
+def playing(on_end: Follows, *delays: int, on_exit: str = "hold", motion: str = "wave") -> Halves:
+    """Return both halves while a motion plays, by what the session knows."""
     halves = Halves(on_end, on_exit, *delays)
     halves.until(State.IDLE)
-    halves.session.begin_instead(halves.goal("wave"), "wave cannot be played")
+    halves.session.begin_instead(halves.goal(motion), "it cannot be played")
     halves.until(State.PLAYING)
     return halves
 
@@ -63,6 +63,13 @@ def to_what_it_flows_into(*delays: int) -> Halves:
 def to_what_takes_over(*delays: int) -> Halves:
     halves = playing("park", *delays)
     halves.run(ROWS // 3)
+    halves.session.begin_over(halves.goal("nod"), "nod cannot be played")
+    return halves
+
+
+def to_what_takes_over_as_foreseen(*delays: int) -> Halves:
+    halves = playing("park", *delays, motion="long")
+    halves.foresees = True
     halves.session.begin_over(halves.goal("nod"), "nod cannot be played")
     return halves
 
@@ -140,6 +147,7 @@ SCENARIOS = {
         to_what_waits,
         to_what_it_flows_into,
         to_what_takes_over,
+        to_what_takes_over_as_foreseen,
         from_a_pause,
         to_park,
         to_release,
@@ -218,7 +226,9 @@ def enable(halves: Halves) -> Check:
     """Return a check that this changes nothing: what follows is not held up."""
     halves.session.enable()
     began = {type(command) for _, command in halves.sent}
-    taken_over = any(isinstance(one, messages.Play) and one.takes_over for _, one in halves.sent)
+    taken_over = messages.Foresee in began or any(
+        isinstance(one, messages.Play) and one.takes_over for _, one in halves.sent
+    )
     beside = {goal.motion for goal in halves.session.goals if goal.is_beside}
     goals = {
         FOLLOW if messages.Follow in began else "nod" if taken_over else "wave",
@@ -383,7 +393,11 @@ def stop_one(halves: Halves) -> Check:
         codes = {ended.goal_id: ended.code for ended, _ in halves.results}
         wrong = [f"{one.goal_id} ended {codes.get(one.goal_id)}" for one in others]
         wrong = wrong if any(codes.get(one.goal_id) != ResultCode.SUCCESSFUL for one in others) else []
-        is_over = codes.get(stopped.goal_id) in {ResultCode.CANCELED, ResultCode.SUCCESSFUL}
+        is_over = codes.get(stopped.goal_id) in {
+            ResultCode.CANCELED,
+            ResultCode.SUCCESSFUL,
+            ResultCode.PREEMPTED,
+        }
         return wrong + ([] if is_over else [f"{stopped.goal_id} ended {codes.get(stopped.goal_id)}"])
 
     return check
@@ -545,6 +559,7 @@ def ticks_of(scenario: Callable[..., Halves], delays: tuple[int, int]) -> Iterat
     The first ticks of a motion to its end are left out, as they are alike.
     """
     from_the_first = {from_a_pause, to_shutdown, to_the_end_of_a_follow, *WITH_LAYERS}
+    from_the_first.add(to_what_takes_over_as_foreseen)
     tick, idle = 0 if scenario in from_the_first else ROWS // 2, 0
     while idle < 3:
         halves = scenario(*delays)
@@ -574,10 +589,9 @@ def test_a_request_in_each_tick_is_true_and_each_goal_ends_once(
     ("scenario", "code", "message"),
     [
         (to_what_it_flows_into, ResultCode.SUCCESSFUL, "it flows into nod"),
-        (
-            to_what_takes_over,
-            ResultCode.PREEMPTED,
-            "nod was asked to replace it, and has taken over on the way",
+        *(
+            (scenario, ResultCode.PREEMPTED, "nod was asked to replace it, and has taken over on the way")
+            for scenario in (to_what_takes_over, to_what_takes_over_as_foreseen)
         ),
     ],
 )

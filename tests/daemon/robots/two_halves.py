@@ -20,6 +20,7 @@ from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import ACTIVE, ResultCode, State
 from motiond.daemon.robots.session.follow_goal import FOLLOW
 from motiond.daemon.robots.session.goal import MotionGoal
+from motiond.daemon.robots.session.goal_planner import WayOver
 from motiond.daemon.robots.session.robot_session import RobotSession
 from motiond.daemon.stream.engine.commands import CommandHandler
 from motiond.daemon.stream.engine.displacement import WaysBack
@@ -29,6 +30,7 @@ from motiond.daemon.stream.engine.layers import Layers
 from motiond.daemon.stream.engine.player import Player
 from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.daemon.stream.timing.schedule import Schedule
+from motiond.daemon.trajectory.handover import Motion
 from motiond.daemon.trajectory.route import Passes
 from motiond.daemon.trajectory.track import Track, share
 from motiond.daemon.trajectory.transmission import Transmission
@@ -45,13 +47,22 @@ RATE_HZ = 100.0
 RAMP = 40.0
 """In 1/s: a stop takes four ticks or so."""
 JOINTS = ["elbow", "gripper"]
-PLACES = {"wave": (0.0, 0.6), "nod": (0.6, 0.2), "park": (1.0, 1.0), "grip": (0.1, 0.5)}
+PLACES = {
+    "wave": (0.0, 0.6),
+    "long": (0.0, 0.6),
+    "nod": (0.6, 0.2),
+    "park": (1.0, 1.0),
+    "grip": (0.1, 0.5),
+}
 """Where each motion begins and ends: `grip` the gripper, others the elbow."""
 ADDED, WEIGHT, FADE_S = "idle", 0.5, 0.04
 """The motion that is added to others, to the elbow and back, its weight, and how long that takes to come."""
-ROWS = 12
+ROWS, LONG = 12, 30
+"""Of a motion, and of `long`."""
 SAG = 0.01
 """How far a joint is from where it was when torque comes on."""
+AHEAD, LOOK = 7, 1
+"""In ticks: so far ahead it is foreseen where a motion takes over, and so long its way is looked at."""
 LONGEST = 300
 """Ticks in which everything that was asked for is over."""
 STILL = 6
@@ -119,7 +130,7 @@ class AskedMotion(MotionGoal):
         self.goal_id, self.group_start, self.number, self.expires_at = goal_id, None, 0, None
         self.is_beside = self.is_stopped = False
         self.resumed, self.blend_s, self.speed = 0, blend_s, 1.0
-        self.ways, self.holds = [], []
+        self.ways, self.holds, self.warnings = [], [], []
 
     __eq__, __hash__ = object.__eq__, object.__hash__
 
@@ -161,6 +172,7 @@ class Engine:
     ends: list[tuple[messages.Ended, tuple[float, ...]]] = field(default_factory=list)
     notices: list[messages.Notice] = field(default_factory=list)
     after: int = 0
+    _received: int = 0
     is_over: bool = False
     has_failed: bool = False
 
@@ -189,6 +201,7 @@ class Engine:
             start_motion=lambda: None,
             ways=WaysBack(cast("Any", SimpleNamespace(**setup | {"ways": QUICK})), driver.limits),
         )
+        self.ways = watch.ways
         schedule = self._schedule = Schedule(self.clock, 0.01, 0.1, 0.02)
         following = Following(
             cast("Any", SimpleNamespace(**setup)),
@@ -216,7 +229,9 @@ class Engine:
         self._schedule.ticked_s, self._schedule.deadline_s = now_s - 1 / RATE_HZ, now_s
         for command, fds, number in commands:
             self._commands.obey(command, list(fds))
-            self.after = number
+            self._received = number
+        self._commands.take_over_as_foreseen()
+        self.after = self._received - self._commands.is_taking_over
         if self._commands.shutting_down and not layers.active:
             self.is_over = True
         else:
@@ -287,8 +302,10 @@ class Halves:
         self._untrue: list[str] = []
         self._announced: tuple[int, str | None] = (0, None)
         self._delays = command_ticks, notice_ticks
+        self.foresees = False
+        self._looks: deque[tuple[int, messages.Foreseen]] = deque()
         self._commands: deque[tuple[int, messages.Command, tuple[int, ...], int]] = deque()
-        self._notices: deque[tuple[int, messages.Changed | str | None]] = deque()
+        self._notices: deque[tuple[int, messages.Changed | messages.Foreseen | str | None]] = deque()
         self._numbers, self._ids = count(1), count(1)
         self.session = RobotSession("arm", on_end=on_end, on_exit=on_exit, outlet=self)
         self.session.come_on_line()
@@ -336,23 +353,39 @@ class Halves:
         command = messages.Chain(before=before.goal_id, speed_limit=1.0, play=_play(goal, goal.holds))
         return self.send(command, _shared(_track(blend), _track(rows), _track(rows[:0])))
 
-    def take_over(self, goal: Goal) -> int:
+    def foresee(self, goal: Goal) -> bool:
+        if self.foresees and not self.send(messages.Foresee(goal.goal_id, AHEAD / RATE_HZ)):
+            raise RequestError("OFFLINE", "arm", "the stream process does not listen")
+        return self.foresees
+
+    def take_over(self, goal: Goal, over: WayOver | None = None) -> int:
         rows = _rows(goal)
-        if not (
-            number := self.send(
-                replace(_play(goal, []), takes_over=True),
-                _shared(_track(rows[:0]), _track(rows), _track(rows[:0])),
-            )
-        ):
+        play = replace(_play(goal, []), takes_over=True, as_foreseen=over is not None)
+        way = over.way if over else _track(rows[:0])
+        if not (number := self.send(play, _shared(way, _track(rows), _track(rows[:0])))):
             raise RequestError("OFFLINE", "arm", "the stream process does not listen")
         return number
+
+    def _look_over(self, foreseen: messages.Foreseen) -> None:
+        """Plan the way from where the robot will be, and hand it over."""
+        begin = self.session.begin
+        if begin is None or begin.goal.goal_id != foreseen.goal_id:
+            return
+        if foreseen.reason:
+            self.session.hand_over(begin.goal, RequestError("INVALID_REQUEST", "arm", foreseen.reason))
+            return
+        how = {"first_s": foreseen.period_s, "rate_hz": RATE_HZ}
+        moves = Motion.seen(np.array(foreseen.setpoints), foreseen.period_s)
+        way, turned = self.engine.ways.hand_over(moves, _rows(begin.goal)[0], np.arange(2) == 0, **how)
+        self.session.hand_over(begin.goal, WayOver(way, turned, []))
 
     def flow(self, goal: Goal) -> None:
         self.accepted.add(goal.goal_id)
 
     def seek(self, seek: Seek, start: list[float]) -> int:
         begin, end = PLACES[seek.goal.motion]
-        place, joint = float(np.linspace(begin, end, ROWS)[seek.row]), _joint_of(seek.goal.motion)
+        place = float(np.linspace(begin, end, len(_rows(seek.goal)))[seek.row])
+        joint = _joint_of(seek.goal.motion)
         command = messages.Seek(seek.goal.goal_id, seek.row, start, seek.goes_on)
         return self.send(command, (share(_way(start[joint], place, joint)),))
 
@@ -397,6 +430,9 @@ class Halves:
                 due.append(self._commands.popleft()[1:])
             if (changed := self.engine.tick(due)) is not None:
                 self._notices.append((self.tick + self._delays[1], changed))
+            for one in [one for one in self.engine.notices if isinstance(one, messages.Foreseen)]:
+                self.engine.notices.remove(one)
+                self._notices.append((self.tick + self._delays[1], one))
             while self.engine.player.unblended:
                 dropped, _ = self.engine.player.unblended.pop(0)
                 self._notices.append((self.tick + self._delays[1], dropped))
@@ -404,13 +440,21 @@ class Halves:
         else:
             self.engine.trace.append(self.engine.trace[-1])
         while self._notices and self._notices[0][0] <= self.tick:
-            notice = self._notices.popleft()[1]
-            if isinstance(notice, str):
+            self._take(self._notices.popleft()[1])
+        while self._looks and self._looks[0][0] <= self.tick:
+            self._look_over(self._looks.popleft()[1])
+
+    def _take(self, notice: messages.Changed | messages.Foreseen | str | None) -> None:
+        """Take a notice, the goal of a blend that was dropped, or None for the end of the process."""
+        match notice:
+            case str():
                 self.session.drop_blend(notice)
-            elif notice is not None:
+            case messages.Foreseen():
+                self._looks.append((self.tick + LOOK, notice))
+            case messages.Changed():
                 self.session.take(notice)
                 self._look_what_follows()
-            else:
+            case None:
                 self.session.lose("shut down", failed=False)
 
     def _look_what_follows(self) -> None:
@@ -429,7 +473,7 @@ class Halves:
         still = 0
         for _ in range(LONGEST):
             self.step()
-            still = 0 if self.moves or self._commands or self._notices else still + 1
+            still = 0 if self.moves or self._commands or self._notices or self._looks else still + 1
             if still == STILL:
                 return
 
@@ -503,9 +547,10 @@ def _joint_of(motion: str) -> int:
 
 
 def _rows(goal: Goal) -> np.ndarray[Any, Any]:
-    rows, joint = np.zeros((ROWS, 2)), _joint_of(goal.motion)
-    added = 0.1 * np.sin(np.linspace(0.0, np.pi, ROWS)) ** 2
-    rows[:, joint] = np.linspace(*PLACES[goal.motion], ROWS) if goal.motion in PLACES else added
+    count = LONG if goal.motion == "long" else ROWS
+    rows, joint = np.zeros((count, 2)), _joint_of(goal.motion)
+    added = 0.1 * np.sin(np.linspace(0.0, np.pi, count)) ** 2
+    rows[:, joint] = np.linspace(*PLACES[goal.motion], count) if goal.motion in PLACES else added
     return rows
 
 
@@ -523,7 +568,7 @@ def _play(goal: Goal, start: list[float]) -> messages.Play:
         path_tolerance=[messages.OFF] * 2,
         goal_tolerance=[messages.OFF] * 2,
         goal_time_s=messages.OFF,
-        passes=Passes(0, ROWS - 1),
+        passes=Passes(0, len(_rows(goal)) - 1),
         beside=goal.is_beside,
         weight=WEIGHT if goal.is_additive else None,
         ramp_s=FADE_S,

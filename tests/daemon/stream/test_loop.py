@@ -164,6 +164,7 @@ class Bench:
         approach: np.ndarray[Any, Any] = NO_ROWS,
         rate_hz: float | None = None,
         driven: tuple[bool, bool] = (True, True),
+        number: int = 0,
         **play: Any,
     ) -> None:
         """Play rows from where the robot holds; `play`: what else the command has."""
@@ -182,7 +183,7 @@ class Bench:
             "goal_time_s": messages.OFF,
             "passes": Passes(0, len(rows) - 1),
         }
-        self.channel.send(messages.Play(**(values | play)), fds)
+        self.channel.send(messages.Play(**(values | play)), fds, number)
         for fd in fds:
             os.close(fd)
 
@@ -755,7 +756,7 @@ def test_a_take_over_that_takes_long_to_plan_neither_stops_nor_jumps_by_its_stam
 ) -> None:
     hand_over, clock = WaysBack.hand_over, bench.clock
 
-    def slow(*asked: Any, **how: Any) -> Track:
+    def slow(*asked: Any, **how: Any) -> tuple[Track, Any]:
         clock.sleep_until(clock.now() + periods / rate_hz)
         return hand_over(*asked, **how)
 
@@ -780,3 +781,139 @@ def test_a_take_over_that_takes_long_to_plan_neither_stops_nor_jumps_by_its_stam
     np.testing.assert_allclose(speeds, 0.2, rtol=0.0, atol=5.0 * WAYS.acceleration[0] / rate_hz)
     assert now_s - stamps[-1] < 1.0 / rate_hz
     bench.step_until(lambda: len(bench.ends()) == 2)
+
+
+# -- what takes over where that was foreseen ----------------------------------------------------------------
+
+RISES = np.array(START) + 0.2 * np.arange(300)[:, None] / RATE_HZ
+AHEAD = 30
+"""In ticks: so far ahead it is foreseen where the robot will be."""
+
+
+@pytest.fixture
+def moving(bench: Bench) -> Iterator[Bench]:
+    """Return a bench that plays what rises; it is halted in the end."""
+    bench.enable()
+    bench.play(RISES)
+    bench.step(50)
+    yield bench
+    bench.channel.send(messages.Estop())
+    bench.step()
+
+
+def foreseen(bench: Bench, goal_id: str = "goal-2") -> messages.Foreseen:
+    """Ask where the robot will be."""
+    bench.channel.send(messages.Foresee(goal_id, AHEAD / RATE_HZ), number=1)
+    bench.step()
+    (notice,) = bench.notices_of(messages.Foreseen)
+    assert isinstance(notice, messages.Foreseen)
+    return notice
+
+
+def take_over_as(bench: Bench, notice: messages.Foreseen, *between: messages.Command) -> np.ndarray[Any, Any]:
+    """Ask for a take-over where that was foreseen, and return its way."""
+    last = np.array(notice.setpoints[-1])
+    way: np.ndarray[Any, Any] = last + np.array([[0.002], [0.003], [0.0035], [0.0035]])
+    how: dict[str, Any] = {"goal_id": "goal-2", "takes_over": True, "as_foreseen": True}
+    bench.play(RISES + 0.01, approach=way, number=2, **how)
+    for command in between:
+        bench.channel.send(command, number=0 if isinstance(command, messages.Heartbeat) else 3)
+    return way
+
+
+def dropped(bench: Bench) -> list[str]:
+    return [notice.message for notice in bench.notices_of(messages.Happened)]
+
+
+def positions_of(bench: Bench) -> np.ndarray[Any, Any]:
+    return bench.reader.take()[:, ring.slices(2)["reference_position"]]
+
+
+def test_a_motion_takes_over_in_the_tick_that_was_foreseen_by_its_way_row_by_row(moving: Bench) -> None:
+    notice = foreseen(moving)
+    moving.reader.take()
+    way = take_over_as(moving, notice)
+    moving.step(40)
+    positions = positions_of(moving)
+    (begins,) = np.flatnonzero((positions == way[0]).all(axis=1))
+    before = RISES[np.flatnonzero((positions[0] == RISES).all(axis=1))[0] :][:begins]
+    assert begins == AHEAD - 1
+    assert (positions[:begins] == before).all()
+    assert np.abs(positions[begins - 3 : begins] - notice.setpoints).max() < 1e-12
+    assert (positions[begins : begins + 4] == way).all()
+    assert (moving.ends()[0].code, dropped(moving)) == ("PREEMPTED", [])
+
+
+def test_a_take_over_is_obeyed_once_it_begins(moving: Bench) -> None:
+    notice = foreseen(moving)
+    asked = moving.notices_of(messages.Changed)[-1].after
+    take_over_as(moving, notice)
+    moving.step(AHEAD - 2)
+    assert moving.notices_of(messages.Changed)[-1].after == asked
+    moving.step(2)
+    changed = moving.notices_of(messages.Changed)[-1]
+    assert (changed.after, changed.goal_id) == (asked + 1, "goal-2")
+
+
+@pytest.mark.parametrize(
+    "command", [messages.Speed(0.5, 2.0), messages.Pause(), messages.Foresee("goal-3", 0.1)]
+)
+def test_whatever_else_is_asked_for_before_drops_it(moving: Bench, command: messages.Command) -> None:
+    take_over_as(moving, foreseen(moving), command)
+    moving.step(40)
+    assert moving.ends() == []
+    assert dropped(moving) == [
+        "it does not flow into the next motion; something else was asked for meanwhile; it rests between"
+    ]
+
+
+def test_a_daemon_that_is_alive_drops_nothing(moving: Bench) -> None:
+    take_over_as(moving, foreseen(moving), messages.Heartbeat())
+    moving.step(40)
+    assert [ended.code for ended in moving.ends()] == ["PREEMPTED"]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_robot_that_is_not_where_it_was_foreseen_plays_on(
+    moving: Bench,
+    late: bool,  # noqa: FBT001 - a row of a table
+) -> None:
+    notice = foreseen(moving)
+    if late:
+        moving.step(AHEAD)
+        take_over_as(moving, notice)
+    else:
+        take_over_as(moving, notice)
+        moving.step(AHEAD - 4)
+        moving.clock.sleep_until(moving.clock.now() + 2.5 / RATE_HZ)
+    moving.step(40)
+    reason = "it came too late" if late else "the robot is not where it was foreseen to be"
+    assert moving.ends() == []
+    assert dropped(moving) == [f"it does not flow into the next motion; {reason}; it rests between"]
+
+
+def test_a_robot_that_has_caught_up_with_a_late_tick_is_where_it_was_foreseen(moving: Bench) -> None:
+    take_over_as(moving, foreseen(moving))
+    moving.step(10)
+    moving.clock.sleep_until(moving.clock.now() + 2.5 / RATE_HZ)
+    moving.step(40)
+    assert [ended.code for ended in moving.ends()] == ["PREEMPTED"]
+
+
+def test_a_take_over_that_was_foreseen_for_another_goal_is_dropped(moving: Bench) -> None:
+    take_over_as(moving, foreseen(moving, "goal-3"))
+    moving.step(40)
+    reason = "where it was to begin is not foreseen any more"
+    assert dropped(moving) == [f"it does not flow into the next motion; {reason}; it rests between"]
+
+
+def test_nothing_is_foreseen_of_a_robot_at_rest(bench: Bench) -> None:
+    bench.enable()
+    assert foreseen(bench) == messages.Foreseen("goal-2", [], 0.01, "the robot is idle")
+
+
+def test_nothing_is_foreseen_beyond_the_end_of_a_motion(moving: Bench) -> None:
+    moving.channel.send(messages.Foresee("goal-2", 10.0))
+    moving.step()
+    (notice,) = moving.notices_of(messages.Foreseen)
+    assert notice == messages.Foreseen("goal-2", [], 1.0 / RATE_HZ, "it goes another way within 10 s")
