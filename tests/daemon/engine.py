@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from motiond.daemon.ipc.messages import Command
     from motiond.daemon.planning import Blend
     from motiond.daemon.robots.registry import RobotRegistry
-    from motiond.daemon.robots.session import PlannedBlend
+    from motiond.daemon.robots.session import PlannedBlend, WayOver
     from motiond.daemon.stream.engine.execution import Result
     from motiond.daemon.stream.engine.player import Player
     from motiond.drivers.base import Driver
@@ -379,10 +379,10 @@ class Engine:
             finally:
                 self._begins = None
 
-        def noted_take_over(goal: MotionGoal) -> int:
+        def noted_take_over(goal: MotionGoal, over: WayOver | None) -> int:
             self._begins = goal
             try:
-                return take_over(goal)
+                return take_over(goal, over)
             finally:
                 self._begins = None
 
