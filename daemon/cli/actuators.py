@@ -218,8 +218,7 @@ def dynamixel(
     servos = [EmulatedServo(one, known, settings) for one in ids or (1, 2, 3)]
     _part_twins(servos)
     with EmulatedPort(EmulatedChain(servos, time.monotonic), baud) as port:
-        typer.echo(port.path)
-        _until_a_signal(seconds)
+        _show_until_a_signal(port.path, seconds)
 
 
 @emulate.command()
@@ -244,7 +243,6 @@ def feetech(
     servos = [EmulatedServo(one, known) for one in ids or (1, 2, 3)]
     _part_twins(servos)
     with EmulatedPort(EmulatedChain(servos, time.monotonic), baud) as port:
-        typer.echo(port.path)
         released_s = dict.fromkeys(servos, -inf)
 
         def move(now_s: float) -> None:
@@ -254,7 +252,7 @@ def feetech(
                         released_s[servo] = now_s
                     servo.hand_ticks_s = _hand_ticks_s(now_s - released_s[servo])
 
-        _until_a_signal(seconds, move if hand else None)
+        _show_until_a_signal(port.path, seconds, move if hand else None)
 
 
 def _part_twins(servos: "Sequence[S]") -> None:
@@ -291,15 +289,19 @@ def _model_of(name: str, known: "Mapping[str, M]") -> M:
     return known[name]
 
 
-def _until_a_signal(seconds: float | None, move: "Callable[[float], None] | None" = None) -> None:
-    """Wait for a signal, or so long; meanwhile call `move` with the time since the beginning, in s.
+def _show_until_a_signal(
+    path: str, seconds: float | None, move: "Callable[[float], None] | None" = None
+) -> None:
+    """Print a path, and wait for a signal, or so long.
 
-    It is looked for again and again: a signal may be received by another thread, as where it came while the
-    process was suspended, and then ends no wait of this one.
+    Meanwhile `move` is called with the time since the beginning, in s. Signals are looked for again and
+    again: one may be received by another thread, as where it came while the process was suspended, and then
+    ends no wait of this one.
     """
     received: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: received.append(number))
+    typer.echo(path)
     begun_s = now_s = time.monotonic()
     while not received and (seconds is None or now_s - begun_s < seconds):
         if move is not None:
