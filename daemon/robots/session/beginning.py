@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...api import RequestError
 from ...ipc import messages
-from ...ipc.states import ACTIVE, ResultCode
+from ...ipc.states import ResultCode
 from .gate import OUT_OF_ORDER, Gate
 from .goal import MotionGoal
 from .pending import UNSENT, Begin, Pause, Seek
@@ -101,7 +101,10 @@ class BeginningGoals(WaitingGoals, ABC):
         `over`: a RequestError where there is none, so that the robot rests before.
         """
         begin = self.begin
-        if begin is None or begin.goal is not goal or begin.hand_over != UNSENT:
+        if begin is None or begin.goal is not goal:
+            return
+        self._advance()  # what keeps it from beginning may have come meanwhile
+        if begin is not self.begin or begin.hand_over != UNSENT:
             return
         try:
             if isinstance(over, RequestError):
@@ -132,12 +135,17 @@ class BeginningGoals(WaitingGoals, ABC):
             asked = RequestError("CANCELED", self._robot, "something else was asked for meanwhile")
             self._rest_before(begin, asked)
 
-    def _take_up(self, before: Goal, goal: Goal) -> None:
-        """Let what was asked of a goal, which has ended in motion, be asked of the one that goes on."""
+    def _take_up(self, before: Goal, goal: Goal, since: int = 0) -> None:
+        """Let what was asked of a goal, which has ended in motion, be asked of the one that goes on.
+
+        `since`: the number of the command after which that was asked.
+        """
         for pending in self._pending:
-            if isinstance(pending, Pause) and pending.goal is before:
+            if not isinstance(pending, Pause | Seek) or pending.goal is not before or pending.number < since:
+                continue
+            if isinstance(pending, Pause):
                 pending.goal = goal
-            elif isinstance(pending, Seek) and pending.goal is before and pending.goes_on:
+            elif pending.goes_on:
                 goal.resumed = self._send(messages.Resume())
 
     def _claim(self, goal_id: str | None) -> None:
@@ -148,7 +156,7 @@ class BeginningGoals(WaitingGoals, ABC):
             self.flowed = None
             self._outlet.flow(begin.goal)
             if begin.before is not None:
-                self._take_up(begin.before, begin.goal)
+                self._take_up(begin.before, begin.goal, begin.goal.number)
 
     def _settle_hand_over(self, begin: Begin) -> bool:
         """Look whether a motion has taken over; return whether that is settled, or still to come."""
@@ -247,8 +255,8 @@ class BeginningGoals(WaitingGoals, ABC):
             return
         try:
             self.gate.refuse_to_begin(begin.problem, start=begin.goal.group_start)
-            if begin.hand_over and self.goals and self.state in ACTIVE:
-                begin.awaits = LOOKED_AT
+            if begin.hand_over and self.goals:
+                begin.awaits = "the look at the way from what moves"
                 return
             begin.hand_over = 0
             moves = self._base_moves or self.in_the_way(begin.goal)
@@ -270,8 +278,13 @@ class BeginningGoals(WaitingGoals, ABC):
             self._end_begin(begin, error)
 
     def _end_begin(self, begin: Begin, outcome: dict[str, Any] | RequestError | None) -> None:
-        """End a beginning; where it did not begin, what waits for it begins or ends."""
+        """End a beginning; where it did not begin, what waits for it begins or ends.
+
+        What it was to take over ends all the same, as it would by any other way to replace it.
+        """
         begin.outcome, self.begin = outcome, None
+        if begin.hand_over == UNSENT:
+            self._end_for(begin.goal, REPLACED)
         if self.goal is None and self.queue:
             if self._may_start(self.queue[0]):
                 self._start_next()

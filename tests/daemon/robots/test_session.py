@@ -310,3 +310,75 @@ def test_a_robot_that_leaves_parks_first_and_each_goal_ends_once() -> None:
         ("park 2", "SUCCESSFUL"),
     ]
     assert (halves.engine.is_over, halves.engine.trace[-1]) == (True, (1.0, 0.01))
+
+
+# -- what takes over where that was foreseen ----------------------------------------------------------------
+
+REPLACED = "another motion was asked to replace this one"
+
+
+def taking_over(halves: Halves, motion: str = "nod") -> Begin:
+    halves.foresees = True
+    return halves.session.begin_over(halves.goal(motion), f"{motion} cannot be played")
+
+
+def playing_long(*delays: int) -> Halves:
+    halves = playing("hold", *delays)
+    replace(halves, "long")
+    halves.run_until(lambda: halves.session.goal is not None and halves.session.goal.motion == "long")
+    halves.until(State.PLAYING)
+    return halves
+
+
+@pytest.mark.parametrize("delays", [(0, 0), (2, 2)])
+def test_what_was_just_sent_does_not_play_to_its_end_before_what_is_to_take_over(
+    delays: tuple[int, int],
+) -> None:
+    halves = Halves("hold", "hold", *delays)
+    halves.until(State.IDLE)
+    replace(halves, "long")
+    halves.run_until(lambda: halves.session.goal is not None)
+    assert halves.session.state is State.IDLE
+    taking_over(halves)
+    halves.run_out()
+    assert [(goal, code) for goal, code, _, _ in results(halves)] == [
+        ("long 1", "PREEMPTED"),
+        ("nod 2", "SUCCESSFUL"),
+    ]
+
+
+def test_what_would_take_over_does_not_once_nobody_could_stop_the_robot() -> None:
+    halves = playing_long()
+    begin = taking_over(halves)
+    halves.run_until(lambda: halves.looks)
+    halves.session.gate.why_nobody_could_stop = lambda: ("the broker is lost", "")
+    halves.run_out()
+    assert refusal(begin) == ("NOT_ALLOWED", "arm: nod cannot be played; the broker is lost")
+    assert results(halves)[1:] == [("long 2", "PREEMPTED", REPLACED, None)]
+
+
+@pytest.mark.parametrize("ticks", [0, 1, 2, 3])
+def test_what_is_given_up_while_its_way_is_looked_at_leaves_nothing_that_plays(ticks: int) -> None:
+    halves = playing_long(1, 1)
+    begin = taking_over(halves)
+    halves.run(ticks)
+    assert (begin.may_have_begun, begin.awaits) == (False, "the look at the way from what moves")
+    halves.session.give_up(begin)
+    halves.run_out()
+    assert results(halves)[1:] == [("long 2", "PREEMPTED", REPLACED, None)]
+    assert halves.session.is_ready
+
+
+@pytest.mark.parametrize("foresees", [False, True])
+def test_a_pause_of_what_was_taken_over_is_answered_then_and_does_not_wait_for_the_next_one(
+    foresees: bool,  # noqa: FBT001 - a row of a table
+) -> None:
+    halves = playing_long(0, 2)
+    session = halves.session
+    assert session.goal is not None
+    pause = session.pause(session.goal)
+    halves.foresees = foresees
+    session.begin_over(halves.goal("nod"), "nod cannot be played")
+    halves.run_until(lambda: session.goal is not None and session.goal.motion == "nod")
+    assert pause.outcome == {}
+    assert session.state is not State.PAUSED

@@ -37,7 +37,7 @@ from motiond.daemon.trajectory.transmission import Transmission
 from motiond.drivers.limits import ActuatorLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from motiond.daemon.api import Follows
     from motiond.daemon.robots.session.goal import Goal
@@ -473,22 +473,31 @@ class Halves:
         still = 0
         for _ in range(LONGEST):
             self.step()
-            still = 0 if self.moves or self._commands or self._notices or self._looks else still + 1
+            still = 0 if self.moves or self._commands or self._notices or self.looks else still + 1
             if still == STILL:
                 return
 
     def until(self, state: State) -> None:
         """Let time pass until the session knows the robot in a state."""
+        self.run_until(lambda: self.session.state is state)
+
+    def run_until(self, holds: Callable[[], bool]) -> None:
+        """Let time pass until something holds."""
         for _ in range(LONGEST):
-            if self.session.state is state:
+            if holds():
                 return
             self.step()
-        raise AssertionError(f"the robot was never {state}")
+        raise AssertionError(f"that never came; the robot is {self.session.in_words}")
 
     def close(self) -> None:
         for _, _, fds, _ in self._commands:
             for fd in fds:
                 os.close(fd)
+
+    @property
+    def looks(self) -> bool:
+        """Whether the way is looked at by which something is to take over."""
+        return bool(self._looks)
 
     @property
     def moves(self) -> bool:
