@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SEEDS = Path(__file__).parent.parent / "tests" / "files" / "seeds" / "lives.txt"
 STEPS = 1_000_000
-LIVES = (lives.life, lives.chains, lives.mixed_chains, lives.follows)
+LIVES = (lives.life, lives.chains, lives.mixed_chains, lives.foreseen_chains, lives.follows)
 
 
 class Played(NamedTuple):

@@ -41,6 +41,7 @@ from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.robots.assembly import make_registry
+from motiond.daemon.robots.robot import FORESEEN_S
 from motiond.daemon.robots.session.follow_goal import FollowGoal
 from motiond.daemon.robots.session.goal import MotionGoal, new_goal
 from motiond.daemon.stream.engine.execution import ON_MOTION
@@ -381,6 +382,7 @@ class Engine:
 
         def noted_take_over(goal: MotionGoal, over: WayOver | None) -> int:
             self._begins = goal
+            self.account.acts["looked at"] += over is not None
             try:
                 return take_over(goal, over)
             finally:
@@ -403,6 +405,8 @@ class Engine:
             self._take_command(command, number)
             return number
 
+        if self.life.looks_s is not None:
+            self._look_over_for(self.life.looks_s)
         robot.take_over = noted_take_over  # type: ignore[method-assign,assignment]
         robot.chain = noted_chain  # type: ignore[method-assign]
         robot.planner.blend_of = noted_blend  # type: ignore[method-assign,assignment]
@@ -414,6 +418,20 @@ class Engine:
         robot.draft.end = self._noted_end(robot.draft.end)  # type: ignore[method-assign]
         for name in ("begin_instead", "enqueue"):
             setattr(session, name, self._noted_goal(getattr(session, name)))
+
+    def _look_over_for(self, looks_s: float) -> None:
+        """Have each way on which a motion takes over looked at before, for so long."""
+        robot, look_over = self._robot, self._robot._ahead.look_over
+
+        def foresee(goal: MotionGoal) -> bool:
+            robot._send_surely(messages.Foresee(goal.goal_id, FORESEEN_S))
+            return True
+
+        def slow_look(*asked: Any) -> None:
+            self._loop.call_later(looks_s, look_over, *asked)
+
+        robot.foresee = foresee  # type: ignore[method-assign,assignment]
+        robot._ahead.look_over = slow_look  # type: ignore[method-assign,assignment]
 
     def _noted_halt(self, kind: str, act: Any) -> Any:
         def noted(*values: Any, **options: Any) -> Any:

@@ -100,7 +100,11 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A robot, what it can play, and what happens to it and its daemon from its start to its end."""
+    """A robot, what it can play, and what happens to it and its daemon from its start to its end.
+
+    `looks_s`: for how long a way is looked at on which a motion takes over; None where that is planned as it
+    begins.
+    """
 
     settings: RobotSettings
     joint_map: JointMap
@@ -109,6 +113,7 @@ class Life:
     acts: tuple[Act, ...]
     opens_in_s: float
     rests_first: bool
+    looks_s: float | None = None
 
 
 def life(seed: int) -> Life:
@@ -271,6 +276,22 @@ def mixed_chains(seed: int) -> Life:
     """Return the same with motions of two rates, so that one is planned again at the other's."""
     rates_hz = np.random.default_rng((seed, 8)).choice(RATES_HZ, size=2, replace=False)
     return chains(seed, rates_hz=tuple(rates_hz.tolist()))
+
+
+def foreseen_chains(seed: int) -> Life:
+    """Return a life of motions of one rate or two that take over on ways which are looked at before."""
+    chance = np.random.default_rng((seed, 9))
+    looks_s = float(chance.choice([0.0, 0.01, 0.05, 0.2, 0.35]))
+    base = (chains if chance.random() < 0.5 else mixed_chains)(seed)
+    acts = [_taking_over(act, chance) for act in base.acts]
+    return replace(base, acts=tuple(acts), looks_s=looks_s)
+
+
+def _taking_over(act: Act, chance: Chance) -> Act:
+    """Return an act that takes over, mostly, where it would wait."""
+    queues = act.verb == "play" and act.values["on_busy"] == "queue" and chance.random() < 0.6
+    values = {key: value for key, value in act.values.items() if key != "blend_s"} | {"on_busy": "blend"}
+    return Act(int(chance.integers(1, 150)), "play", values) if queues else act
 
 
 def follows(seed: int) -> Life:

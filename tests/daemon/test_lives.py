@@ -26,7 +26,7 @@ from motiond.daemon.trajectory.beyond import FAR_OUTSIDE
 from motiond.daemon.trajectory.online import OnlineGenerator
 from tests.daemon.engine import Account, account_of
 from tests.daemon.invariants import broken
-from tests.daemon.lives import TO_A_CHANGE, Act, Life, chains, follows, life, mixed_chains
+from tests.daemon.lives import TO_A_CHANGE, Act, Life, chains, follows, foreseen_chains, life, mixed_chains
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,6 +58,11 @@ def chained_at_two_rates(seed: int) -> Account:
 
 
 @cache
+def chained_as_foreseen(seed: int) -> Account:
+    return account_of(foreseen_chains(seed))
+
+
+@cache
 def followed(seed: int) -> Account:
     return account_of(follows(seed))
 
@@ -72,6 +77,7 @@ def test_a_life_that_once_failed_goes_well(seed: int) -> None:
     assert broken(account_of(life(seed))) == []
     assert broken(account_of(chains(seed))) == []
     assert broken(account_of(mixed_chains(seed))) == []
+    assert broken(account_of(foreseen_chains(seed))) == []
     assert broken(account_of(follows(seed))) == []
 
 
@@ -83,6 +89,16 @@ def test_motions_that_flow_into_each_other_keep_all_limits_and_end_once(seed: in
 @pytest.mark.parametrize("seed", range(LIVES))
 def test_motions_of_two_rates_that_flow_into_each_other_keep_all_limits_and_end_once(seed: int) -> None:
     assert broken(chained_at_two_rates(seed)) == []
+
+
+@pytest.mark.parametrize("seed", range(LIVES))
+def test_motions_that_take_over_where_that_was_foreseen_keep_all_limits_and_end_once(seed: int) -> None:
+    assert broken(chained_as_foreseen(seed)) == []
+
+
+def test_motions_take_over_where_that_was_foreseen_and_are_kept_from_it() -> None:
+    acts = sum((chained_as_foreseen(seed).acts for seed in range(LIVES)), Counter())
+    assert 20 < acts["taken over"] < acts["looked at"]
 
 
 @pytest.mark.parametrize(("live", "least"), [(chained, 4), (chained_at_two_rates, 3)])
