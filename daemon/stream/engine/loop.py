@@ -173,9 +173,12 @@ class StreamLoop:
         if (suspended_s := self.clock.suspended_s() - self._suspended_s) > LEAST_SUSPEND_S:
             self._suspended_s += suspended_s
             self._wake_from(suspended_s)
+        grids = schedule.grids
         self._take_commands()
         if self._commands.is_taking_over:
             self._obeyed(self._commands.take_over_as_foreseen)
+        if schedule.grids != grids:
+            due = 1 + schedule.index  # as many as have passed in periods of what has begun
         if not player.active and (self.lost or self._commands.shutting_down) and not self._layers.any:
             self._finish()
             return False

@@ -148,11 +148,11 @@ class Schedule:
         return ticks
 
     def go_on(self, period_s: float) -> None:
-        """Put the next deadline one period from the present one, whatever time has passed since."""
+        """Put the next deadline one period from the present one, or as many more as have passed since."""
         ticks = math.floor((self.deadline_s - self._origin_s) / self.period_s + ROUNDING)
-        missed = self.index - ticks
+        missed_s = (self.index - ticks) * self.period_s
         self._start(period_s, self.deadline_s)
-        self.index = missed
+        self.index = int(missed_s / period_s + ROUNDING)
 
     def _start(self, period_s: float, origin_s: float) -> None:
         self.grids += 1

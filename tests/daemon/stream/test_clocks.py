@@ -42,24 +42,24 @@ def test_a_message_ends_the_wait_before_its_deadline(clock: RealClock | VirtualC
     os.close(writing)
 
 
-@pytest.mark.parametrize("missed", [0, 2])
+@pytest.mark.parametrize(("missed", "passed"), [(0, 0), (2, 0), (5, 2), (7, 2)])
 @pytest.mark.parametrize("planned_s", [0.0, 0.0015, 0.006])
 def test_a_grid_that_goes_on_keeps_its_deadlines_however_long_the_change_takes(
-    missed: int, planned_s: float
+    missed: int, passed: int, planned_s: float
 ) -> None:
     clock = VirtualClock(start_s=10.0)
     schedule = Schedule(clock, idle_period_s=0.1, max_lateness_s=1.0, max_skip_s=1.0)
     schedule.start_grid(0.002)
     schedule.wait(paused=False)
     clock.time_s += 0.002 * (1 + missed) + 1e-6
-    due, _ = schedule.wait(paused=False)
-    assert due == 1 + missed
+    assert schedule.wait(paused=False)[0] == 1 + missed
     assert schedule.deadline_s == pytest.approx(10.004)
     clock.time_s += planned_s
     schedule.go_on(0.005)
-    clock.time_s = 10.004 + 0.005 * due  # a late tick has moved on by as many
+    assert schedule.index == passed  # so many of the new periods are over, which the late tick moves on by
+    clock.time_s = 10.004 + 0.005 * (1 + passed)
     assert schedule.wait(paused=False)[0] == 1
-    assert schedule.deadline_s == pytest.approx(10.004 + 0.005 * due)
+    assert schedule.deadline_s == pytest.approx(10.004 + 0.005 * (1 + passed))
 
 
 def test_a_grid_goes_on_from_a_look_between_two_deadlines() -> None:

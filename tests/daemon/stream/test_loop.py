@@ -810,6 +810,9 @@ def foreseen(bench: Bench, goal_id: str = "goal-2") -> messages.Foreseen:
     return notice
 
 
+SETPOINT = SCALARS.index("setpoint_s")
+
+
 def take_over_as(bench: Bench, notice: messages.Foreseen, *between: messages.Command) -> np.ndarray[Any, Any]:
     """Ask for a take-over where that was foreseen, and return its way."""
     last = np.array(notice.setpoints[-1])
@@ -898,6 +901,34 @@ def test_a_robot_that_has_caught_up_with_a_late_tick_is_where_it_was_foreseen(mo
     moving.clock.sleep_until(moving.clock.now() + 2.5 / RATE_HZ)
     moving.step(40)
     assert [ended.code for ended in moving.ends()] == ["PREEMPTED"]
+
+
+@pytest.mark.parametrize("late_s", [0.0, 0.003, 0.011])
+@pytest.mark.parametrize("rate_hz", [20.0, 100.0, 500.0, 1000.0])
+@pytest.mark.parametrize("as_foreseen", [True, False])
+def test_a_motion_of_another_rate_that_takes_over_in_a_late_tick_goes_on_at_its_own(
+    moving: Bench,
+    rate_hz: float,
+    late_s: float,
+    as_foreseen: bool,  # noqa: FBT001 - a row of a table
+) -> None:
+    rows = START[0] + 0.2 * np.arange(round(rate_hz))[:, None] / rate_hz * np.ones(2)
+    way = np.array(foreseen(moving).setpoints[-1]) + 0.2 / RATE_HZ + rows - rows[0]
+    moving.step(AHEAD - 2)
+    how: dict[str, Any] = {"approach": way, "as_foreseen": as_foreseen, "rate_hz": rate_hz}
+    moving.play(rows, number=2, goal_id="goal-2", takes_over=True, **how)
+    moving.step(as_foreseen)
+    moving.reader.take()
+    moving.clock.sleep_until(moving.clock.now() + late_s)
+    at_s = []
+    for _ in range(5):
+        moving.step()
+        at_s.append(moving.clock.now())
+    assert [ended.code for ended in moving.ends()] == ["PREEMPTED"]
+    assert np.diff(at_s).max() <= 1.0 / rate_hz + 1e-9
+    records = moving.reader.take()
+    positions, stamps = records[:, ring.slices(2)["reference_position"]], records[:, SETPOINT]
+    assert (np.diff(positions, axis=0) / np.diff(stamps)[:, None]).max() < 0.3
 
 
 def test_a_take_over_that_was_foreseen_for_another_goal_is_dropped(moving: Bench) -> None:
