@@ -15,6 +15,7 @@ from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import HALTED, ResultCode, State
 from motiond.daemon.robots.session.follow_goal import FOLLOW
+from motiond.daemon.robots.session.goal import MotionGoal
 from motiond.daemon.robots.session.robot_session import AT_REST
 from tests.daemon.robots.two_halves import ADDED, LONGEST, RAMP, ROWS, STILL, Halves
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from motiond.daemon.api import Follows
-    from motiond.daemon.robots.session.goal import MotionGoal
 
 pytestmark = pytest.mark.slow
 
@@ -71,6 +71,12 @@ def to_what_takes_over_as_foreseen(*delays: int) -> Halves:
     halves = playing("park", *delays, motion="long")
     halves.foresees = True
     halves.session.begin_over(halves.goal("nod"), "nod cannot be played")
+    return halves
+
+
+def to_what_it_flows_into_unless_taken_over_as_foreseen(*delays: int) -> Halves:
+    halves = to_what_it_flows_into(*delays)
+    halves.foresees = True
     return halves
 
 
@@ -148,6 +154,7 @@ SCENARIOS = {
         to_what_it_flows_into,
         to_what_takes_over,
         to_what_takes_over_as_foreseen,
+        to_what_it_flows_into_unless_taken_over_as_foreseen,
         from_a_pause,
         to_park,
         to_release,
@@ -316,6 +323,35 @@ def take_over(halves: Halves) -> Check:
 def take_over_and_stop(halves: Halves) -> Check:
     take_over(halves)
     return stop(halves)
+
+
+def take_over_twice(halves: Halves) -> Check:
+    take_over(halves)
+    return take_over(halves)
+
+
+def take_over_and_give_up(halves: Halves) -> Check:
+    """Return a check that the goal plays if it was too late for that, and else nothing does."""
+    session = halves.session
+    take_over(halves)
+    begin = session.begin
+    if begin is None:
+        return list
+    session.give_up(begin)
+    is_too_late = begin.may_have_begun
+
+    def check() -> list[str]:
+        begun = begin.goal.goal_id in {ended.goal_id for ended, _ in halves.results}
+        return [] if begun == is_too_late else [f"it was given up, and {begin.goal.goal_id} plays: {begun}"]
+
+    return check
+
+
+def set_speed(halves: Halves) -> Check:
+    goal = halves.session.goal
+    if isinstance(goal, MotionGoal):
+        halves.session.set_speed(goal, 0.5, RAMP)
+    return list
 
 
 def queue(halves: Halves, *, blend_s: float = 0.0) -> Check:
@@ -525,6 +561,9 @@ REQUESTS: dict[str, Callable[[Halves], Check]] = {
         replace,
         take_over,
         take_over_and_stop,
+        take_over_twice,
+        take_over_and_give_up,
+        set_speed,
         queue,
         queue_to_flow,
         queue_to_flow_and_clear,
