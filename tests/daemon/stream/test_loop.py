@@ -12,7 +12,7 @@ import pytest
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import COLUMN, SCALARS, RingReader, RingWriter
-from motiond.daemon.ipc.states import STATES, State
+from motiond.daemon.ipc.states import STATES, ResultCode, State
 from motiond.daemon.stream.engine.commands import CommandHandler
 from motiond.daemon.stream.engine.displacement import WaysBack
 from motiond.daemon.stream.engine.loop import StreamLoop
@@ -868,6 +868,67 @@ def test_whatever_else_is_asked_for_before_drops_it(moving: Bench, command: mess
     assert dropped(moving) == [
         "it does not flow into the next motion; something else was asked for meanwhile; it rests between"
     ]
+
+
+def test_what_stops_in_the_tick_before_is_not_taken_over(moving: Bench) -> None:
+    take_over_as(moving, foreseen(moving))
+    moving.step(AHEAD - 1)
+    moving.loop.player.stop(ResultCode.CANCELED, "nobody could stop it")
+    moving.step_until(moving.ended)
+    assert [(ended.goal_id, ended.code) for ended in moving.ends()] == [("goal-1", "CANCELED")]
+    assert dropped(moving) == [
+        "it does not flow into the next motion; the robot is stopping; it rests between"
+    ]
+
+
+def test_what_waits_to_take_over_is_dropped_at_once_where_nothing_plays_any_more(moving: Bench) -> None:
+    take_over_as(moving, foreseen(moving))
+    moving.step()
+    moving.loop.player.fault(ResultCode.HARDWARE_FAULT, "a servo has failed")
+    moving.step()
+    assert dropped(moving) == ["it does not flow into the next motion; the robot is fault; it rests between"]
+    assert moving.notices_of(messages.Changed)[-1].after == 2
+
+
+def test_a_driver_that_fails_as_a_motion_takes_over_halts_the_robot(
+    moving: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_once(_period_s: float) -> None:
+        monkeypatch.undo()
+        raise DriverError("servo 7", "overload")
+
+    take_over_as(moving, foreseen(moving))
+    moving.step(AHEAD - 1)
+    monkeypatch.setattr(moving.loop._actuators, "set_period", fail_once)
+    moving.step()
+    assert moving.state() is State.FAULT
+    assert [(ended.goal_id, ended.code) for ended in moving.ends()] == [("goal-1", "HARDWARE_FAULT")]
+
+
+def test_what_has_expired_when_it_is_to_take_over_does_not(
+    moving: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notice = foreseen(moving)
+    way = np.array(notice.setpoints[-1]) + np.array([[0.002], [0.003]])
+    how: dict[str, Any] = {"takes_over": True, "as_foreseen": True, "expires_at": 1000.0}
+    monkeypatch.setattr("motiond.daemon.stream.engine.commands.time.time", lambda: 1000.5)
+    moving.play(RISES, approach=way, number=2, goal_id="goal-2", **how)
+    moving.step(AHEAD + 5)
+    reason = "it expired 0.500 s ago; send it again, or with more time"
+    assert moving.ends() == []
+    assert dropped(moving) == [f"it does not flow into the next motion; {reason}; it rests between"]
+
+
+def test_it_is_foreseen_on_which_turn_the_robot_will_be(bench: Bench) -> None:
+    bench.enable()
+    bench.play(RISES - 6.0, turned=[6.0, 6.0])
+    bench.step(50)
+    notice = foreseen(bench)
+    bench.reader.take()
+    bench.step(AHEAD - 1)
+    assert np.abs(positions_of(bench)[-3:] - notice.setpoints).max() < 1e-12
+    bench.channel.send(messages.Estop())
+    bench.step()
 
 
 def test_a_daemon_that_is_alive_drops_nothing(moving: Bench) -> None:
